@@ -1,0 +1,52 @@
+/* PyTorch's zip files: state dicts and checkpoints, written and read without running anything.
+ * Format: docs of PyTorch's serialization; facts checked against torch 1.13 and 2.15. */
+#pragma once
+
+#include "engine/base/json.h"
+#include "engine/nn/model.h"
+
+typedef struct NwPthTensor {
+  const char *name;
+  NwSpec spec;
+  const void *data; /* contiguous, little-endian */
+} NwPthTensor;
+
+/* A small object tree to be pickled: dict, list, tuple, str, int, float, bool, None, tensor. Everything put into a
+ * container belongs to it. Constructors give NULL without memory; adders take NULL and then make nw_pth_write fail. */
+typedef struct NwPickle NwPickle;
+NwPickle *nw_pickle_dict(void);
+NwPickle *nw_pickle_ordered_dict(void); /* collections.OrderedDict */
+NwPickle *nw_pickle_list(void);
+NwPickle *nw_pickle_tuple(void);
+NwPickle *nw_pickle_string(const char *text);
+NwPickle *nw_pickle_int(int64_t value);
+NwPickle *nw_pickle_real(double value);
+NwPickle *nw_pickle_bool(bool value);
+NwPickle *nw_pickle_none(void);
+NwPickle *nw_pickle_tensor(const NwSpec *spec, const void *data); /* data borrowed until written */
+void nw_pickle_set(NwPickle *dict, const char *key, NwPickle *value);
+void nw_pickle_set_int(NwPickle *dict, int64_t key, NwPickle *value);
+void nw_pickle_append(NwPickle *list, NwPickle *value);
+void nw_pickle_free(NwPickle *value);
+
+/* Writes root as a torch zip file, atomically. Equal contents give equal bytes. */
+NwStatus nw_pth_write(const char *path, const NwPickle *root, NwError *error);
+/* The model's state dict (weights.pth). */
+NwStatus nw_pth_write_weights(const char *path, NwModel *model, NwError *error);
+
+/* Reading: the file is mapped; tensors point into the map or into copies the file owns. */
+typedef struct NwPthFile NwPthFile;
+typedef struct NwPthNode NwPthNode; /* a value of the tree */
+NwStatus nw_pth_open(const char *path, NwPthFile **out, NwError *error);
+void nw_pth_close(NwPthFile *file);
+const NwPthNode *nw_pth_root(const NwPthFile *file);
+const NwPthNode *nw_pth_get(const NwPthNode *dict, const char *key);       /* NULL: missing or not a dict */
+const NwPthNode *nw_pth_get_int(const NwPthNode *dict, int64_t key);
+const char *nw_pth_text(const NwPthNode *node);                            /* NULL: not a string */
+bool nw_pth_int(const NwPthNode *node, int64_t *value);
+bool nw_pth_real(const NwPthNode *node, double *value);
+bool nw_pth_tensor(const NwPthNode *node, NwPthTensor *tensor);
+int nw_pth_length(const NwPthNode *container);
+const NwPthNode *nw_pth_at(const NwPthNode *container, int index, const char **key); /* dict: key of item */
+/* The dict that holds the weights (root, or under the usual keys); NULL: none. */
+const NwPthNode *nw_pth_state_dict(const NwPthFile *file);
