@@ -143,8 +143,8 @@ typedef struct NwCost {
 
 /* ---- fusion ---- */
 /* When the only reader of output 0 of this op is an op `next` (its input 0, or for commutative two-input ops either),
- * both become one `into` with this op's attributes: inputs are this op's, then the other inputs of `next`. Outputs:
- * output 0 is next's output 0; AUX outputs are this op's. Only plans with fusion use it. */
+ * both become one `into` with this op's attributes: inputs are this op's (all its ports, absent ones too), then the other
+ * inputs of `next`. Outputs: all of next's, then this op's outputs 1 and up (AUX). Only plans with fusion use it. */
 typedef struct NwFusion {
   const char *next, *into;
   /* May these two be fused (evaluation only, same sizes)? NULL: always. */
@@ -206,7 +206,9 @@ struct NwOp {
   /* Relations between attributes (groups divide channels). NULL: none. Errors with the property set. */
   NwStatus (*check)(const NwOp *op, const void *attrs, NwError *error);
   /* Output specs from input specs (n_in of them, absent ones with ndim -1); dtype, device and block included. Fails in a
-   * sentence, with the property at fault where one is. Must not trust any shape. */
+   * sentence, with the property at fault where one is. Must not trust any shape. An output that this call does not have
+   * (the bias gradient of a convolution without bias, saved statistics in evaluation) is nw_spec_absent(): the tape
+   * returns NULL for it, and its out_data is NULL. */
   NwStatus (*infer)(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out, NwError *error);
   /* Parameter of input port `port`, from the DATA inputs in[] (indexed by port). NULL when there is none. */
   NwStatus (*param)(const NwOp *op, const void *attrs, const NwSpec *in, int port, NwParamInfo *info,
