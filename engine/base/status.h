@@ -68,5 +68,6 @@ NwStatus nw_error_prefix(NwError *error, NwStatus status, const char *format, ..
 
 #define NW_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* Marks a text for translation without translating it (rows are static); xgettext knows it. */
-#define N_(text) text
+/* Marks a text for translation without translating it (rows are static); xgettext knows it. To the letter as in
+ * glib/gi18n.h, so that both can be included. */
+#define N_(String) (String)
