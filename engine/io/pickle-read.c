@@ -96,6 +96,7 @@ static NwStatus no_memory(Machine *m)
 
 static NwStatus need(Machine *m, uint64_t n, const uint8_t **bytes)
 {
+  *bytes = NULL;
   if ((uint64_t)(m->end - m->at) < n)
     return bad(m, "it is cut off");
   *bytes = m->at;
@@ -148,6 +149,7 @@ static NwStatus push_text(Machine *m, NwNodeKind kind, uint64_t n)
 
 static NwStatus top(Machine *m, NwPthNode **node)
 {
+  *node = NULL;
   if (m->depth == 0 || m->stack[m->depth - 1] == &m->mark)
     return bad(m, "a value is missing");
   *node = m->stack[m->depth - 1];
@@ -164,6 +166,7 @@ static NwStatus pop(Machine *m, NwPthNode **node)
 /* Stack index of the newest mark. */
 static NwStatus find_mark(Machine *m, size_t *index)
 {
+  *index = 0;
   for (size_t i = m->depth; i > 0; i--)
     if (m->stack[i - 1] == &m->mark) {
       *index = i - 1;
@@ -175,6 +178,7 @@ static NwStatus find_mark(Machine *m, size_t *index)
 /* The container below the newest mark, and where its new items begin. */
 static NwStatus marked(Machine *m, size_t *mark, NwPthNode **container)
 {
+  *container = NULL;
   NW_TRY(find_mark(m, mark));
   if (*mark == 0 || m->stack[*mark - 1] == &m->mark)
     return bad(m, "items have no container");
@@ -217,6 +221,7 @@ static NwStatus append_items(Machine *m, NwPthNode *container, size_t from, bool
 
 static NwStatus read_line(Machine *m, const char **line)
 {
+  *line = NULL;
   const uint8_t *stop = memchr(m->at, '\n', (size_t)(m->end - m->at));
   if (stop == NULL)
     return bad(m, "a line has no end");
@@ -377,6 +382,7 @@ static NwStatus put_last(Machine *m, size_t n, bool pairs)
 /* Length prefix of `width` bytes. */
 static NwStatus read_length(Machine *m, int width, uint64_t *n)
 {
+  *n = 0;
   const uint8_t *p;
   NW_TRY(need(m, (uint64_t)width, &p));
   *n = width == 1 ? p[0] : width == 2 ? nw_get_u16(p) : width == 4 ? nw_get_u32(p) : nw_get_u64(p);
@@ -488,8 +494,12 @@ static NwStatus step_stack(Machine *m, int opcode)
     return push(m, &m->mark);
   case '0':
     return pop(m, &node);
-  case '1':
-    return find_mark(m, &m->depth);
+  case '1': {
+    size_t mark;
+    NW_TRY(find_mark(m, &mark));
+    m->depth = mark;
+    return NW_OK;
+  }
   case '2':
     NW_TRY(top(m, &node));
     return push(m, node);

@@ -163,7 +163,7 @@ static int compare_entries(const void *a, const void *b)
 
 static NwStatus read_directory(NwZip *zip, NwError *error)
 {
-  Directory dir;
+  Directory dir = {0};
   NW_TRY(find_directory(zip, &dir, error));
   zip->entries = nw_alloc0(dir.count * sizeof *zip->entries);
   if (zip->entries == NULL)
