@@ -16,7 +16,7 @@ typedef struct NwArenaBlock {
 
 enum { BLOCK = 64 * 1024, HEAD = 64, ALIGN = 16, MAX_MEMO = 1 << 24 };
 
-void *nw_arena_alloc(NwNodeArena *arena, size_t size)
+void *nw_pth_arena_alloc(NwNodeArena *arena, size_t size)
 {
   if (size > arena->limit || arena->used > arena->limit - size)
     return NULL;
@@ -37,7 +37,7 @@ void *nw_arena_alloc(NwNodeArena *arena, size_t size)
   return at;
 }
 
-void nw_arena_clear(NwNodeArena *arena)
+void nw_pth_arena_clear(NwNodeArena *arena)
 {
   for (NwArenaBlock *block = arena->blocks, *next; block != NULL; block = next) {
     next = block->next;
@@ -47,21 +47,21 @@ void nw_arena_clear(NwNodeArena *arena)
   arena->used = 0;
 }
 
-NwPthNode *nw_node_new(NwNodeArena *arena, NwNodeKind kind)
+NwPthNode *nw_pth_node_new(NwNodeArena *arena, NwNodeKind kind)
 {
-  NwPthNode *node = nw_arena_alloc(arena, sizeof *node);
+  NwPthNode *node = nw_pth_arena_alloc(arena, sizeof *node);
   if (node != NULL)
     node->kind = kind;
   return node;
 }
 
-bool nw_node_push(NwNodeArena *arena, NwPthNode *list, NwPthNode *item)
+bool nw_pth_node_push(NwNodeArena *arena, NwPthNode *list, NwPthNode *item)
 {
   if (item == NULL)
     return false;
   if (list->count == list->room) {
     size_t room = list->room ? 2 * list->room : 4;
-    NwPthNode **items = nw_arena_alloc(arena, room * sizeof *items);
+    NwPthNode **items = nw_pth_arena_alloc(arena, room * sizeof *items);
     if (items == NULL)
       return false;
     if (list->count > 0)
@@ -122,12 +122,12 @@ static NwStatus push(Machine *m, NwPthNode *node)
 
 static NwStatus push_kind(Machine *m, NwNodeKind kind)
 {
-  return push(m, nw_node_new(m->context->arena, kind));
+  return push(m, nw_pth_node_new(m->context->arena, kind));
 }
 
 static NwStatus push_int(Machine *m, NwNodeKind kind, int64_t value)
 {
-  NwPthNode *node = nw_node_new(m->context->arena, kind);
+  NwPthNode *node = nw_pth_node_new(m->context->arena, kind);
   if (node != NULL)
     node->number = value;
   return push(m, node);
@@ -137,8 +137,8 @@ static NwStatus push_text(Machine *m, NwNodeKind kind, uint64_t n)
 {
   const uint8_t *bytes;
   NW_TRY(need(m, n, &bytes));
-  NwPthNode *node = nw_node_new(m->context->arena, kind);
-  char *text = nw_arena_alloc(m->context->arena, n + 1);
+  NwPthNode *node = nw_pth_node_new(m->context->arena, kind);
+  char *text = nw_pth_arena_alloc(m->context->arena, n + 1);
   if (node == NULL || text == NULL)
     return no_memory(m);
   memcpy(text, bytes, n);
@@ -189,13 +189,13 @@ static NwStatus marked(Machine *m, size_t *mark, NwPthNode **container)
 /* Replaces stack[from...] by a container; drops `skip` entries (the mark) before it. */
 static NwStatus gather(Machine *m, NwNodeKind kind, size_t from, size_t skip)
 {
-  NwPthNode *node = nw_node_new(m->context->arena, kind);
+  NwPthNode *node = nw_pth_node_new(m->context->arena, kind);
   if (node == NULL)
     return no_memory(m);
   for (size_t i = from; i < m->depth; i++) {
     if (m->stack[i] == &m->mark)
       return bad(m, "a mark lies inside a tuple");
-    if (!nw_node_push(m->context->arena, node, m->stack[i]))
+    if (!nw_pth_node_push(m->context->arena, node, m->stack[i]))
       return no_memory(m);
   }
   if (kind == NW_NODE_DICT && node->count % 2 != 0)
@@ -214,7 +214,7 @@ static NwStatus append_items(Machine *m, NwPthNode *container, size_t from, bool
   if (!fits && container->kind != NW_NODE_OBJECT)
     return bad(m, "items are put into something that holds none");
   for (size_t i = from; i < m->depth && fits; i++)
-    if (!nw_node_push(m->context->arena, container, m->stack[i]))
+    if (!nw_pth_node_push(m->context->arena, container, m->stack[i]))
       return no_memory(m);
   return NW_OK;
 }
@@ -226,7 +226,7 @@ static NwStatus read_line(Machine *m, const char **line)
   if (stop == NULL)
     return bad(m, "a line has no end");
   size_t n = (size_t)(stop - m->at);
-  char *text = nw_arena_alloc(m->context->arena, n + 1);
+  char *text = nw_pth_arena_alloc(m->context->arena, n + 1);
   if (text == NULL)
     return no_memory(m);
   memcpy(text, m->at, n);
@@ -263,7 +263,7 @@ static NwStatus push_decimal(Machine *m, char opcode)
     return push_int(m, NW_NODE_BOOL, line[1] == '1');
   if (opcode != 'F')
     return push_int(m, NW_NODE_INT, strtoll(line, NULL, 10));
-  NwPthNode *node = nw_node_new(m->context->arena, NW_NODE_REAL);
+  NwPthNode *node = nw_pth_node_new(m->context->arena, NW_NODE_REAL);
   if (node == NULL)
     return no_memory(m);
   if (!nw_parse_double(line, &node->real))
@@ -278,7 +278,7 @@ static NwStatus push_real(Machine *m)
   uint64_t bits = 0;
   for (int i = 0; i < 8; i++)
     bits = bits << 8 | p[i];
-  NwPthNode *node = nw_node_new(m->context->arena, NW_NODE_REAL);
+  NwPthNode *node = nw_pth_node_new(m->context->arena, NW_NODE_REAL);
   if (node != NULL)
     memcpy(&node->real, &bits, sizeof bits);
   return push(m, node);

@@ -74,10 +74,11 @@ typedef struct NwNodeArena {
   struct NwArenaBlock *blocks;
   size_t used, limit;
 } NwNodeArena;
-void *nw_arena_alloc(NwNodeArena *arena, size_t size); /* zeroed; NULL: no memory, or the cap is reached */
-void nw_arena_clear(NwNodeArena *arena);
-NwPthNode *nw_node_new(NwNodeArena *arena, NwNodeKind kind);
-bool nw_node_push(NwNodeArena *arena, NwPthNode *list, NwPthNode *item);
+void *nw_pth_arena_alloc(NwNodeArena *arena,
+                         size_t size); /* zeroed; NULL: no memory, or the cap is reached */
+void nw_pth_arena_clear(NwNodeArena *arena);
+NwPthNode *nw_pth_node_new(NwNodeArena *arena, NwNodeKind kind);
+bool nw_pth_node_push(NwNodeArena *arena, NwPthNode *list, NwPthNode *item);
 
 /* What the persistent ids of a pickle refer to. */
 typedef struct NwUnpickle {

@@ -93,7 +93,7 @@ static Known what_is(const char *module, const char *name)
 
 NwPthNode *nw_unpickle_global(NwUnpickle *context, const char *module, const char *name)
 {
-  NwPthNode *node = nw_node_new(context->arena, NW_NODE_GLOBAL);
+  NwPthNode *node = nw_pth_node_new(context->arena, NW_NODE_GLOBAL);
   if (node != NULL) {
     node->module = module;
     node->name = name;
@@ -137,7 +137,7 @@ NwStatus nw_unpickle_persistent(NwUnpickle *context, NwPthNode *id, NwPthNode **
     return nw_fail(error, NW_BAD_FORMAT, "The data of a tensor is missing (record data/%.40s).", key->text);
   if ((uint64_t)count->number > n / types[which].size)
     return nw_fail(error, NW_BAD_FORMAT, "The data of a tensor is too short (record data/%.40s).", key->text);
-  NwPthNode *node = nw_node_new(context->arena, NW_NODE_STORAGE);
+  NwPthNode *node = nw_pth_node_new(context->arena, NW_NODE_STORAGE);
   if (node == NULL)
     return no_memory(error);
   node->storage = (NwStorage){key->text, bytes, (uint64_t)count->number * types[which].size, which};
@@ -232,7 +232,7 @@ static NwStatus place(NwUnpickle *context, const NwStorage *storage, const Geome
   context->copied += g->count * size;
   /* the arena's cap is for small things; copies have their own */
   context->arena->limit += g->count * size + 64;
-  uint8_t *copy = nw_arena_alloc(context->arena, g->count * size);
+  uint8_t *copy = nw_pth_arena_alloc(context->arena, g->count * size);
   if (copy == NULL)
     return no_memory(error);
   copy_elements(g, storage->bytes, copy, size, swap);
@@ -249,7 +249,7 @@ static NwStatus make_tensor(NwUnpickle *context, const NwPthNode *args, int dtyp
   const StorageType *type = &types[dtype >= 0 ? dtype : storage->type];
   Geometry g;
   NW_TRY(read_geometry(args, storage->size / type->size, &g, error));
-  NwPthNode *node = nw_node_new(context->arena, NW_NODE_TENSOR);
+  NwPthNode *node = nw_pth_node_new(context->arena, NW_NODE_TENSOR);
   if (node == NULL)
     return no_memory(error);
   *result = node;
@@ -266,7 +266,7 @@ static NwStatus make_tensor(NwUnpickle *context, const NwPthNode *args, int dtyp
 static NwStatus make_ordered_dict(NwUnpickle *context, const NwPthNode *args, NwPthNode **result,
                                   NwError *error)
 {
-  NwPthNode *dict = nw_node_new(context->arena, NW_NODE_DICT);
+  NwPthNode *dict = nw_pth_node_new(context->arena, NW_NODE_DICT);
   if (dict == NULL)
     return no_memory(error);
   *result = dict;
@@ -277,8 +277,8 @@ static NwStatus make_ordered_dict(NwUnpickle *context, const NwPthNode *args, Nw
     const NwPthNode *pair = list->items[i];
     if (!sequence(pair) || pair->count != 2)
       return bad(error, "an item of a dictionary is not a pair");
-    if (!nw_node_push(context->arena, dict, pair->items[0]) ||
-        !nw_node_push(context->arena, dict, pair->items[1]))
+    if (!nw_pth_node_push(context->arena, dict, pair->items[0]) ||
+        !nw_pth_node_push(context->arena, dict, pair->items[1]))
       return no_memory(error);
   }
   return NW_OK;
@@ -287,7 +287,7 @@ static NwStatus make_ordered_dict(NwUnpickle *context, const NwPthNode *args, Nw
 static NwStatus make_opaque(NwUnpickle *context, NwPthNode *function, NwPthNode *args, NwPthNode **result,
                             NwError *error)
 {
-  NwPthNode *object = nw_node_new(context->arena, NW_NODE_OBJECT);
+  NwPthNode *object = nw_pth_node_new(context->arena, NW_NODE_OBJECT);
   if (object == NULL)
     return no_memory(error);
   object->type = function;
@@ -299,7 +299,7 @@ static NwStatus make_opaque(NwUnpickle *context, NwPthNode *function, NwPthNode 
 static NwStatus retag(NwUnpickle *context, const NwPthNode *from, NwNodeKind kind, NwPthNode **result,
                       NwError *error)
 {
-  NwPthNode *node = nw_node_new(context->arena, kind);
+  NwPthNode *node = nw_pth_node_new(context->arena, kind);
   if (node == NULL)
     return no_memory(error);
   *node = *from;

@@ -29,7 +29,7 @@ void nw_pth_close(NwPthFile *file)
 {
   if (file == NULL)
     return;
-  nw_arena_clear(&file->arena);
+  nw_pth_arena_clear(&file->arena);
   nw_zip_close(file->zip);
   if (file->map != NULL)
     munmap(file->map, file->size);
@@ -165,7 +165,7 @@ static NwStatus flatten(NwPthFile *file, const NwPthNode *object, const char *pr
     if (key->kind != NW_NODE_TEXT || (value->kind != NW_NODE_TENSOR && value->kind != NW_NODE_OBJECT))
       continue;
     size_t n = strlen(prefix) + key->length + 2;
-    char *name = nw_arena_alloc(&file->arena, n);
+    char *name = nw_pth_arena_alloc(&file->arena, n);
     if (name == NULL)
       return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
     strcpy(name, prefix);
@@ -175,12 +175,12 @@ static NwStatus flatten(NwPthFile *file, const NwPthNode *object, const char *pr
       NW_TRY(flatten(file, value, name, depth + 1, dict, error));
       continue;
     }
-    NwPthNode *text = nw_node_new(&file->arena, NW_NODE_TEXT);
+    NwPthNode *text = nw_pth_node_new(&file->arena, NW_NODE_TEXT);
     if (text == NULL)
       return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
     text->text = name;
     text->length = strlen(name);
-    if (!nw_node_push(&file->arena, dict, text) || !nw_node_push(&file->arena, dict, value))
+    if (!nw_pth_node_push(&file->arena, dict, text) || !nw_pth_node_push(&file->arena, dict, value))
       return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
   }
   return NW_OK;
@@ -203,7 +203,7 @@ static NwStatus find_weights(NwPthFile *file, NwError *error)
     file->whole_model = type->kind == NW_NODE_GLOBAL ? type->name : "unknown";
     return NW_OK;
   }
-  NwPthNode *dict = nw_node_new(&file->arena, NW_NODE_DICT);
+  NwPthNode *dict = nw_pth_node_new(&file->arena, NW_NODE_DICT);
   if (dict == NULL)
     return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
   NW_TRY(flatten(file, root, "", 0, dict, error));
