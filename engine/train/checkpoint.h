@@ -1,4 +1,5 @@
-/* Checkpoints: a PyTorch file with model_state_dict, optimizer_state_dict, epoch and one JSON string "netwright". */
+/* Checkpoints: a PyTorch file with model_state_dict, optimizer_state_dict, epoch and one JSON string
+ * "netwright". */
 #pragma once
 
 #include "engine/nn/model.h"

@@ -1,6 +1,7 @@
-/* Learning-rate schedules: torch's closed forms, evaluated per epoch or per step, with a linear warm-up in front.
+/* Learning-rate schedules: torch's closed forms, with a linear warm-up in front (nw_train_config_lr).
  *
- * A schedule is a row like an op: attributes drive the editor, the project file and the command line. */
+ * A schedule is a row like an op: attributes drive the editor, the project file and the command line. As in
+ * torch, the rate changes between epochs; a schedule with per_step moves within them too. */
 #pragma once
 
 #include "engine/op/attr.h"
@@ -12,5 +13,5 @@ typedef struct NwSchedule {
   double (*factor)(const void *attrs, double base, double epoch, double epochs);
 } NwSchedule;
 
-const NwSchedule *nw_schedule_find(const char *id); /* "constant", "step", "cosine" */
-const NwSchedule *nw_schedule_at(size_t index);
+const NwSchedule *nw_schedule_find(const char *id); /* "constant", "step", "cosine"; NULL: unknown */
+const NwSchedule *nw_schedule_at(size_t index);     /* NULL past the end */

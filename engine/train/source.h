@@ -12,13 +12,14 @@ typedef struct NwBatch {
   void *slot;            /* the source's own */
 } NwBatch;
 
-/* All functions are called by one thread, the trainer's. The order of pictures and every augmentation depend only on the
- * source's seed and the epoch. */
+/* All functions are called by one thread, the trainer's. The order of pictures and every augmentation depend
+ * only on the source's seed and the epoch. */
 typedef struct NwBatchSource {
   void *owner;
   int64_t count; /* pictures an epoch */
   int64_t channels, height, width, classes;
-  /* Starts an epoch of batches of batch_size at batch number first_batch (resume in mid-epoch). Ends a running one. */
+  /* Starts an epoch of batches of batch_size at batch number first_batch (resume in mid-epoch). Ends a
+   * running one. */
   NwStatus (*begin)(void *owner, int64_t epoch, int64_t batch_size, int64_t first_batch, NwError *error);
   /* Blocks until a batch is there. The last one may be smaller. */
   NwStatus (*next)(void *owner, NwBatch *batch, NwError *error);

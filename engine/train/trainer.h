@@ -1,7 +1,7 @@
 /* The training loop: epochs of training and validation over compiled plans, checkpoints, commands, events.
  *
- * One thread runs nw_trainer_run; commands may come from any thread and take effect within one mini-batch. Events are
- * called on the trainer's thread and must be quick. */
+ * One thread runs nw_trainer_run; commands may come from any thread and take effect within one mini-batch.
+ * Events are called on the trainer's thread and must be quick. */
 #pragma once
 
 #include "engine/nn/model.h"
@@ -19,23 +19,25 @@ typedef struct NwTrainConfig {
   void *loss_attrs;
   const NwSchedule *schedule;
   void *schedule_attrs;
-  double warmup_epochs;  /* linear from warmup_factor × lr */
-  double warmup_factor;  /* default 0.01 */
-  bool class_weights;    /* weigh the loss by inverse class counts */
+  double warmup_epochs; /* linear from warmup_factor × lr */
+  double warmup_factor; /* default 0.01 */
+  bool class_weights;   /* weigh the loss by inverse class counts */
   bool exact;
   double checkpoint_seconds; /* in long epochs; default 60 */
 } NwTrainConfig;
 
-void nw_train_config_init(NwTrainConfig *config); /* adamw, cross_entropy, constant, lr 1e-3, 10 epochs, batch 64 */
+void nw_train_config_init(
+    NwTrainConfig *config); /* adamw, cross_entropy, constant, lr 1e-3, 10 epochs, batch 64 */
 void nw_train_config_clear(NwTrainConfig *config);
 NwStatus nw_train_config_copy(const NwTrainConfig *config, NwTrainConfig *out, NwError *error);
-NwStatus nw_train_config_set_optimizer(NwTrainConfig *config, const NwOp *optimizer, NwError *error); /* its defaults */
+NwStatus nw_train_config_set_optimizer(NwTrainConfig *config, const NwOp *optimizer,
+                                       NwError *error); /* its defaults */
 NwStatus nw_train_config_set_loss(NwTrainConfig *config, const NwOp *loss, NwError *error);
 NwStatus nw_train_config_set_schedule(NwTrainConfig *config, const NwSchedule *schedule, NwError *error);
 NwJson *nw_train_config_to_json(const NwTrainConfig *config);
 NwStatus nw_train_config_from_json(const NwJson *json, NwTrainConfig *out, NwError *error);
-/* "lr=0.1", "optimizer=sgd", "optimizer.momentum=0.9", "loss.label_smoothing=0.1", "schedule=cosine", "epochs=3": the
- * command line's --set. Errors name the key and the legal range. */
+/* "lr=0.1", "optimizer=sgd", "optimizer.momentum=0.9", "loss.label_smoothing=0.1", "schedule=cosine",
+ * "epochs=3": the command line's --set. Errors name the key and the legal range. */
 NwStatus nw_train_config_set(NwTrainConfig *config, const char *key, const char *value, NwError *error);
 /* Learning rate after `epoch` (fractional) epochs, warm-up included. */
 double nw_train_config_lr(const NwTrainConfig *config, double epoch);
@@ -66,7 +68,7 @@ typedef enum NwTrainerState {
   NW_TRAINER_RUNNING,
   NW_TRAINER_PAUSED,
   NW_TRAINER_STOPPING,
-  NW_TRAINER_STOPPED,  /* by the user, resumable */
+  NW_TRAINER_STOPPED, /* by the user, resumable */
   NW_TRAINER_FINISHED,
   NW_TRAINER_FAILED
 } NwTrainerState;
@@ -84,30 +86,32 @@ typedef struct NwRunObserver {
 typedef struct NwTrainer NwTrainer;
 
 typedef struct NwTrainerSetup {
-  NwModel *model; /* borrowed */
+  NwModel *model;              /* borrowed */
   const NwTrainConfig *config; /* copied */
   NwNormalization normalization;
-  const int64_t *class_counts; /* for class_weights; may be NULL */
+  const int64_t *class_counts;       /* for class_weights; may be NULL */
   NwBatchSource *train, *validation; /* borrowed; validation may be NULL */
-  NwRunObserver observer; /* copied */
+  NwRunObserver observer;            /* copied */
   const char *folder; /* checkpoints go to folder/last.pth, folder/best.pth; NULL: none are written */
-  const NwJson *extra; /* kept in the checkpoint's JSON under "netwright": classes, preprocessing, dataset digest */
+  const NwJson
+      *extra; /* kept in the checkpoint's JSON under "netwright": classes, preprocessing, dataset digest */
 } NwTrainerSetup;
 
 NwStatus nw_trainer_new(const NwTrainerSetup *setup, NwTrainer **out, NwError *error);
 void nw_trainer_free(NwTrainer *trainer);
-/* Loads a checkpoint written by a trainer of the same network: weights, moments, counters, sampler position, running
- * sums, best value. Then nw_trainer_run goes on exactly where it stood. */
+/* Loads a checkpoint written by a trainer of the same network: weights, moments, counters, sampler position,
+ * running sums, best value. Then nw_trainer_run goes on exactly where it stood. */
 NwStatus nw_trainer_resume(NwTrainer *trainer, const char *path, NwError *error);
 /* Trains to the end. Returns NW_OK when finished, NW_CANCELLED when stopped, else the failure. */
 NwStatus nw_trainer_run(NwTrainer *trainer, NwError *error);
 
-void nw_trainer_pause(NwTrainer *trainer);    /* writes a checkpoint, then waits */
+void nw_trainer_pause(NwTrainer *trainer); /* writes a checkpoint, then waits */
 void nw_trainer_continue(NwTrainer *trainer);
-void nw_trainer_stop(NwTrainer *trainer);     /* writes a checkpoint, then nw_trainer_run returns */
+void nw_trainer_stop(NwTrainer *trainer);              /* writes a checkpoint, then nw_trainer_run returns */
 void nw_trainer_set_lr(NwTrainer *trainer, double lr); /* new base rate */
 NwTrainerState nw_trainer_state(const NwTrainer *trainer);
 
-/* Loss and accuracy over a whole source; per_class (classes × classes, row: truth, column: prediction) may be NULL. */
-NwStatus nw_evaluate(NwModel *model, const NwNormalization *normalization, NwBatchSource *source, int64_t batch_size,
-                     double *loss, double *accuracy, int64_t *confusion, NwError *error);
+/* Loss and accuracy over a whole source; per_class (classes × classes, row: truth, column: prediction) may be
+ * NULL. */
+NwStatus nw_evaluate(NwModel *model, const NwNormalization *normalization, NwBatchSource *source,
+                     int64_t batch_size, double *loss, double *accuracy, int64_t *confusion, NwError *error);
