@@ -186,7 +186,15 @@ typedef struct NwOpCase {
   const char *attrs, *shapes;
 } NwOpCase;
 
-typedef struct NwTorchWriter NwTorchWriter; /* engine/io */
+/* What torchscript_write works with; engine/io/torchscript.c defines it. Variable name of data input k; path of a parameter
+ * or "None"; an attribute as TorchScript text: borrowed until the next op. A line appends a statement of its own; the op's
+ * result must be assigned to nw_torch_output. */
+typedef struct NwTorchWriter NwTorchWriter;
+const char *nw_torch_input(NwTorchWriter *writer, int k);
+const char *nw_torch_param(NwTorchWriter *writer, const char *port);
+const char *nw_torch_attr(NwTorchWriter *writer, const char *key);
+void nw_torch_line(NwTorchWriter *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *nw_torch_output(NwTorchWriter *writer);
 
 struct NwOp {
   const char *id; /* stable, in files: "conv2d" */
