@@ -476,6 +476,21 @@ static NwStatus grad_simple(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
+/* In training the exported network counts batches too, as torch.nn.BatchNorm2d does. */
+static NwStatus norm_write(NwTorchWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const char *x = nw_torch_input(writer, 0), *y = nw_torch_output(writer);
+  nw_torch_line(writer, "if training:");
+  nw_torch_line(writer, "  _%s = torch.add_(%s, 1)", y, nw_torch_param(writer, "num_batches_tracked"));
+  nw_torch_line(writer, "else:");
+  nw_torch_line(writer, "  pass");
+  nw_torch_line(writer, "%s = torch.batch_norm(%s, %s, %s, %s, %s, training, %s, %s, True)", y, x,
+                nw_torch_param(writer, "weight"), nw_torch_param(writer, "bias"),
+                nw_torch_param(writer, "running_mean"), nw_torch_param(writer, "running_var"),
+                nw_torch_attr(writer, "momentum"), nw_torch_attr(writer, "eps"));
+  return NW_OK;
+}
+
 /* ---- rows ---- */
 static const NwKernel norm_kernels[] = {NW_ONE_BLOCK("simple", norm_simple), NW_PLAIN(norm_plain)};
 static const NwKernel grad_kernels[] = {NW_ONE_BLOCK("simple", grad_simple), NW_PLAIN(grad_plain)};
@@ -515,9 +530,7 @@ const NwOp nw_ops_batch_norm2d[] = {
      .cost = norm_cost,
      NW_KERNELS(norm_kernels),
      NW_FUSIONS(norm_fusions),
-     .torchscript =
-         "torch.batch_norm($x, $weight, $bias, $running_mean, $running_var, $training, $momentum, $eps, "
-         "True)",
+     .torchscript_write = norm_write,
      NW_CASES(norm_cases)},
     {NW_INTERNAL("batch_norm2d_relu", norm_in, norm_out), ATTRS, .infer = norm_infer, .cost = norm_cost,
      NW_KERNELS(norm_kernels)},

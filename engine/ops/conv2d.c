@@ -5,26 +5,7 @@
 extern const NwOp nw_ops_conv2d[];
 enum { CONV, GRAD_X, GRAD_W };
 
-#define A(member) offsetof(NwConv2d, member)
-const NwAttr nw_conv2d_attrs[NW_CONV2D_ATTRS] = {
-    {"out_channels", N_("Channels"), N_("Number of filters, which is the number of channels that come out."),
-     NULL, NW_ATTR_INT, NW_ATTR_ON_BLOCK | NW_ATTR_LOG, A(out_channels), 16, 1, 65536, 1, 2048, 1},
-    {"kernel_size", N_("Kernel size"), N_("Height and width of a filter."), N_("pixels"), NW_ATTR_DIMS,
-     NW_ATTR_ON_BLOCK, A(kernel_size), 3, 1, 255, 1, 15, 1, .count = 2},
-    {"stride", N_("Stride"), N_("Step between two positions of the filter; 2 halves the picture."),
-     N_("pixels"), NW_ATTR_DIMS, 0, A(stride), 1, 1, 255, 1, 8, 1, .count = 2},
-    {"padding", N_("Padding"), N_("Rows and columns of zeros put around the picture."), N_("pixels"),
-     NW_ATTR_DIMS, 0, A(padding), 0, 0, 255, 0, 16, 1, .count = 2},
-    {"dilation", N_("Dilation"), N_("Distance between the taps of a filter; 1 leaves no gaps."), N_("pixels"),
-     NW_ATTR_DIMS, 0, A(dilation), 1, 1, 255, 1, 16, 1, .count = 2},
-    {"groups", N_("Groups"),
-     N_("Channels are split into so many groups that do not see each other; it must divide both channel "
-        "counts."),
-     NULL, NW_ATTR_INT, 0, A(groups), 1, 1, 65536, 1, 1024, 1},
-    {"bias", N_("Bias"), N_("Adds one learnt number to each channel that comes out."), NULL, NW_ATTR_BOOL, 0,
-     A(bias), 1, 0, 1, 0, 1, 1},
-};
-#undef A
+static const NwAttr conv_attrs[] = {NW_CONV2D_ATTR_ROWS};
 
 static const NwPort conv_in[] = {
     {"x", NW_PORT_DATA, 0, N_("Pictures: batch, channels, height, width.")},
@@ -473,10 +454,6 @@ static const NwKernel grad_x_kernels[] = {ONEDNN_ROW, NW_PLAIN(grad_x_plain)};
 static const NwKernel grad_w_kernels[] = {ONEDNN_ROW, NW_PLAIN(grad_w_plain)};
 
 /* ---- fusions (conv2d_fused.c) ---- */
-typedef struct NwConv2dBn NwConv2dBn;
-bool nw_conv2d_bn_when(const void *attrs, const void *next_attrs, const NwSpec *in, const NwSpec *next_out);
-void nw_conv2d_bn_merge(const void *attrs, const void *next_attrs, void *into_attrs);
-
 static const NwFusion conv_fusions[] = {
     {"relu", "conv2d_relu", NULL, NULL},
     {"batch_norm2d", "conv2d_bn", nw_conv2d_bn_when, nw_conv2d_bn_merge},
@@ -506,9 +483,7 @@ const NwOp nw_ops_conv2d[] = {
      .keywords = "convolution filter kernel cnn feature",
      .torch = "torch.nn.Conv2d",
      NW_PORTS_AND(conv_in, conv_out),
-     .attrs = nw_conv2d_attrs,
-     .n_attrs = NW_CONV2D_ATTRS,
-     .attrs_size = sizeof(NwConv2d),
+     NW_ATTRS(NwConv2d, conv_attrs),
      .check = conv_check,
      .infer = conv_infer,
      .param = conv_param,
@@ -518,11 +493,9 @@ const NwOp nw_ops_conv2d[] = {
      NW_FUSIONS(conv_fusions),
      .torchscript = "torch.conv2d($x, $weight, $bias, $stride, $padding, $dilation, $groups)",
      NW_CASES(conv_cases)},
-    {NW_INTERNAL("conv2d_grad_x", grad_x_in, grad_x_out), .attrs = nw_conv2d_attrs,
-     .n_attrs = NW_CONV2D_ATTRS, .attrs_size = sizeof(NwConv2d), .infer = grad_x_infer,
-     NW_KERNELS(grad_x_kernels)},
-    {NW_INTERNAL("conv2d_grad_w", grad_w_in, grad_w_out), .attrs = nw_conv2d_attrs,
-     .n_attrs = NW_CONV2D_ATTRS, .attrs_size = sizeof(NwConv2d), .infer = grad_w_infer,
-     NW_KERNELS(grad_w_kernels)},
+    {NW_INTERNAL("conv2d_grad_x", grad_x_in, grad_x_out), NW_ATTRS(NwConv2d, conv_attrs),
+     .infer = grad_x_infer, NW_KERNELS(grad_x_kernels)},
+    {NW_INTERNAL("conv2d_grad_w", grad_w_in, grad_w_out), NW_ATTRS(NwConv2d, conv_attrs),
+     .infer = grad_w_infer, NW_KERNELS(grad_w_kernels)},
 };
 NW_OPS_END(conv2d);

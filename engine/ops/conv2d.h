@@ -11,8 +11,98 @@ typedef struct NwConv2d {
   bool bias;
 } NwConv2d;
 
-enum { NW_CONV2D_ATTRS = 7 };
-extern const NwAttr nw_conv2d_attrs[NW_CONV2D_ATTRS];
+/* Their rows, for every op whose attributes begin with an NwConv2d. */
+#define NW_CONV2D_ATTR_ROWS                                                                                  \
+  {"out_channels",                                                                                           \
+   N_("Channels"),                                                                                           \
+   N_("Number of filters, which is the number of channels that come out."),                                  \
+   NULL,                                                                                                     \
+   NW_ATTR_INT,                                                                                              \
+   NW_ATTR_ON_BLOCK | NW_ATTR_LOG,                                                                           \
+   offsetof(NwConv2d, out_channels),                                                                         \
+   16,                                                                                                       \
+   1,                                                                                                        \
+   65536,                                                                                                    \
+   1,                                                                                                        \
+   2048,                                                                                                     \
+   1},                                                                                                       \
+      {"kernel_size",                                                                                        \
+       N_("Kernel size"),                                                                                    \
+       N_("Height and width of a filter."),                                                                  \
+       N_("pixels"),                                                                                         \
+       NW_ATTR_DIMS,                                                                                         \
+       NW_ATTR_ON_BLOCK,                                                                                     \
+       offsetof(NwConv2d, kernel_size),                                                                      \
+       3,                                                                                                    \
+       1,                                                                                                    \
+       255,                                                                                                  \
+       1,                                                                                                    \
+       15,                                                                                                   \
+       1,                                                                                                    \
+       .count = 2},                                                                                          \
+      {"stride",                                                                                             \
+       N_("Stride"),                                                                                         \
+       N_("Step between two positions of the filter; 2 halves the picture."),                                \
+       N_("pixels"),                                                                                         \
+       NW_ATTR_DIMS,                                                                                         \
+       0,                                                                                                    \
+       offsetof(NwConv2d, stride),                                                                           \
+       1,                                                                                                    \
+       1,                                                                                                    \
+       255,                                                                                                  \
+       1,                                                                                                    \
+       8,                                                                                                    \
+       1,                                                                                                    \
+       .count = 2},                                                                                          \
+      {"padding",                                                                                            \
+       N_("Padding"),                                                                                        \
+       N_("Rows and columns of zeros put around the picture."),                                              \
+       N_("pixels"),                                                                                         \
+       NW_ATTR_DIMS,                                                                                         \
+       0,                                                                                                    \
+       offsetof(NwConv2d, padding),                                                                          \
+       0,                                                                                                    \
+       0,                                                                                                    \
+       255,                                                                                                  \
+       0,                                                                                                    \
+       16,                                                                                                   \
+       1,                                                                                                    \
+       .count = 2},                                                                                          \
+      {"dilation",                                                                                           \
+       N_("Dilation"),                                                                                       \
+       N_("Distance between the taps of a filter; 1 leaves no gaps."),                                       \
+       N_("pixels"),                                                                                         \
+       NW_ATTR_DIMS,                                                                                         \
+       0,                                                                                                    \
+       offsetof(NwConv2d, dilation),                                                                         \
+       1,                                                                                                    \
+       1,                                                                                                    \
+       255,                                                                                                  \
+       1,                                                                                                    \
+       16,                                                                                                   \
+       1,                                                                                                    \
+       .count = 2},                                                                                          \
+      {"groups",                                                                                             \
+       N_("Groups"),                                                                                         \
+       N_("Channels are split into so many groups that do not see each other; it must divide both channel "  \
+          "counts."),                                                                                        \
+       NULL,                                                                                                 \
+       NW_ATTR_INT,                                                                                          \
+       0,                                                                                                    \
+       offsetof(NwConv2d, groups),                                                                           \
+       1,                                                                                                    \
+       1,                                                                                                    \
+       65536,                                                                                                \
+       1,                                                                                                    \
+       1024,                                                                                                 \
+       1},                                                                                                   \
+  {                                                                                                          \
+    "bias", N_("Bias"), N_("Adds one learnt number to each channel that comes out."), NULL, NW_ATTR_BOOL, 0, \
+        offsetof(NwConv2d, bias), 1, 0, 1, 0, 1, 1                                                           \
+  }
+
+bool nw_conv2d_bn_when(const void *attrs, const void *next_attrs, const NwSpec *in, const NwSpec *next_out);
+void nw_conv2d_bn_merge(const void *attrs, const void *next_attrs, void *into_attrs);
 
 /* Sizes of one convolution, whichever of its values a kernel computes. */
 typedef struct NwConvShape {
