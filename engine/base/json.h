@@ -54,6 +54,7 @@ bool nw_json_get_bool(const NwJson *object, const char *key, bool fallback);
 const char *nw_json_text(const NwJson *string); /* NULL when not a string */
 int64_t nw_json_to_int(const NwJson *value, int64_t fallback);
 double nw_json_to_real(const NwJson *value, double fallback);
+bool nw_json_to_bool(const NwJson *value, bool fallback);
 size_t nw_json_length(const NwJson *array_or_object);
 NwJson *nw_json_at(const NwJson *array, size_t index);
 /* Walks an object: `for (void *it = nw_json_first(o); it; it = nw_json_next(o, it))`. */
