@@ -52,7 +52,7 @@ static NwStatus expand_rule(NwGrad *g, NwError *error)
 static NwStatus sum_infer(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out,
                           NwError *error)
 {
-  NW_TRY(nw_infer_need_float(op, &in[0], error));
+  NW_TRY(nw_infer_same(op, attrs, in, n_in, out, error));
   out[0] = nw_spec_like(&in[0], 0, NULL);
   return NW_OK;
 }
@@ -70,8 +70,7 @@ static NwStatus expand_infer(const NwOp *op, const void *attrs, const NwSpec *in
 static NwStatus fill_infer(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out,
                            NwError *error)
 {
-  NW_TRY(nw_infer_need_float(op, &in[0], error));
-  out[0] = in[0];
+  NW_TRY(nw_infer_same(op, attrs, in, n_in, out, error));
   out[0].block = 0;
   return NW_OK;
 }

@@ -93,20 +93,16 @@
 static inline NwStatus nw_infer_activation(const NwOp *op, const void *attrs, const NwSpec *in, int n_in,
                                            NwSpec *out, NwError *error)
 {
-  NW_TRY(nw_infer_need_float(op, &in[0], error));
-  out[0] = in[0];
-  return NW_OK;
+  return nw_infer_same(op, attrs, in, n_in, out, error);
 }
 
 static inline NwStatus nw_infer_pair(const NwOp *op, const void *attrs, const NwSpec *in, int n_in,
                                      NwSpec *out, NwError *error)
 {
-  NW_TRY(nw_infer_need_float(op, &in[0], error));
+  NW_TRY(nw_infer_same(op, attrs, in, n_in, out, error));
   if (!nw_spec_is(in, n_in, 1))
     return nw_fail(error, NW_BAD_SHAPE, "%s needs two values", nw_op_name(op));
-  NW_TRY(nw_need_same(op, &in[0], &in[1], error));
-  out[0] = in[0];
-  return NW_OK;
+  return nw_need_same(op, &in[0], &in[1], error);
 }
 
 /* One or a few operations a number. */

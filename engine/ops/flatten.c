@@ -21,6 +21,8 @@ static NwStatus infer(const NwOp *op, const void *attrs, const NwSpec *in, int n
                       NwError *error)
 {
   const Flatten *a = attrs;
+  if (n_in < 1 || in[0].ndim < 0)
+    return nw_fail(error, NW_BAD_SHAPE, "%s has no input", nw_op_name(op));
   if (in[0].ndim < 1 || a->start_dim >= in[0].ndim)
     return nw_fail_property(
         error, NW_BAD_SHAPE, "start_dim",

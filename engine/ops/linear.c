@@ -32,7 +32,7 @@ static const NwPort grad_w_out[] = {{"dweight", NW_PORT_DATA}, {"dbias", NW_PORT
 /* ---- shapes ---- */
 static NwStatus need_list(const NwOp *op, const NwSpec *x, NwError *error)
 {
-  NW_TRY(nw_infer_need_float(op, x, error));
+  NW_TRY(nw_infer_same(op, NULL, x, 1, &(NwSpec){0}, error));
   if (x->ndim < 2)
     return nw_fail(error, NW_BAD_SHAPE, "%s needs a batch of lists of numbers; this input has %d sizes",
                    nw_op_name(op), x->ndim);
