@@ -99,7 +99,7 @@ NwStatus nw_buffers_place(NwBuffer *buffers, int n, size_t lower, size_t *arena,
   *arena = SIZE_MAX;
   if (items == NULL || placed == NULL || best == NULL)
     status = nw_fail(error, NW_NO_MEMORY, "There is no memory to plan the arena.");
-  for (int r = 0; r < NW_COUNT(ranks) && status == NW_OK && *arena > lower + lower / 200; r++) {
+  for (int r = 0; r < NW_COUNT(ranks) && status == NW_OK && *arena > lower + lower / 100; r++) {
     for (int i = 0; i < n; i++)
       items[i] = (Item){&buffers[i], ranks[r](&buffers[i])};
     qsort(items, (size_t)n, sizeof *items, compare);
