@@ -476,7 +476,7 @@ static const Wrong wrongs[] = {
      "The last block gives 12 numbers, the data set has 10 classes: set out_features to 10.", "out_features",
      NW_BAD_SHAPE},
     {"classes-above", wrong_classes_above, "set out_features of \"fc\" to 10", "out_features", NW_BAD_SHAPE},
-    {"not-flat", wrong_not_flat, "gives 32×26×26 for each picture", "", NW_BAD_SHAPE},
+    {"not-flat", wrong_not_flat, "gives 16×26×26 for each picture", "", NW_BAD_SHAPE},
     {"flat-only", wrong_flat_only, "end in a layer that gives 10", "", NW_BAD_SHAPE},
     {"conv-after-flatten", wrong_conv_after_flatten, "Conv2d", "", NW_BAD_SHAPE},
     {"kernel", wrong_kernel, "40", "kernel_size", NW_BAD_SHAPE},
