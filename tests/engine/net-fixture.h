@@ -319,7 +319,7 @@ static inline void fx_tape_step(NwModel *model, FxTape *t, const char *optimizer
   char attrs[256];
   nw_manual_seed(seed);
   nw_tape_set_step(step);
-  nw_tape_emitter_init(&emitter);
+  fx_ok(nw_tape_emitter_init(&emitter, &fx_error));
   for (int i = 0; i < nw_model_count(model); i++) {
     params[i] = (NwVal){t->params[i], 0};
     nw_tensor_zero_grad(t->params[i], true);

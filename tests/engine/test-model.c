@@ -240,7 +240,7 @@ static void test_emit(void)
   for (int round = 0; round < 3; round++) {
     NwEmitter emitter;
     NwVal params[FX_MAX], logits;
-    nw_tape_emitter_init(&emitter);
+    fx_ok(nw_tape_emitter_init(&emitter, &fx_error));
     nw_manual_seed(7);
     nw_tape_set_step(round);
     for (int i = 0; i < nw_model_count(model); i++)
