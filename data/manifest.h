@@ -5,6 +5,7 @@
 
 #include <glib.h>
 
+#include "data/picture.h"
 #include "engine/base/json.h"
 #include "engine/base/status.h"
 
