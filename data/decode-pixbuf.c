@@ -63,7 +63,7 @@ static NwStatus pix_decode(void *slot, const NwRegion *region, guint channels, N
   NwStatus status = nw_frame_in(room, width, height, 4, frame, error);
   for (guint y = 0; status == NW_OK && y < height; y++)
     for (guint x = 0; x < width; x++)
-      memcpy(frame->pixels + y * frame->stride + 4 * x, in + y * stride + (gsize)n * x, 3);
+      memcpy(frame->pixels + y * frame->stride + 4 * x, in + y * stride + (gsize)n * x, MIN(n, 4));
   g_clear_object(&state->pixbuf);
   return status;
 }

@@ -226,6 +226,16 @@ static const char *kind_of(NwStatus status, const NwError *error)
   return status == NW_UNSUPPORTED ? "unsupported" : status == NW_BAD_FORMAT ? "corrupt" : "unreadable";
 }
 
+/* Whether transparency is really used; many files only have room for it. */
+static gboolean is_see_through(const NwFrame *frame)
+{
+  for (guint y = 0; y < frame->height; y++)
+    for (guint x = 0; x < frame->width; x++)
+      if (frame->pixels[y * frame->stride + 4 * (gsize)x + 3] != 255)
+        return TRUE;
+  return FALSE;
+}
+
 static void decode_whole(NwInspector *inspector, const guint8 *bytes, gsize n, NwFinding *finding)
 {
   NwError error = {0};
@@ -239,6 +249,8 @@ static void decode_whole(NwInspector *inspector, const guint8 *bytes, gsize n, N
     return;
   }
   info.orientation = finding->info.orientation;
+  if (info.alpha && info.format != NW_FORMAT_PNG)
+    info.alpha = info.format != NW_FORMAT_BMP && frame.bytes == 4 && is_see_through(&frame);
   finding->info = info;
   if (nw_decoder_lacks_end(inspector->decoder))
     finding->notes |= NW_NOTE_NO_END;

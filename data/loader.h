@@ -28,7 +28,7 @@ GPtrArray *nw_loader_replaced_texts(NwLoader *loader);
 /* Position in manifest->pictures of the index-th picture of the loader's split. */
 guint nw_loader_picture(NwLoader *loader, guint32 index);
 /* Mean and deviation of each channel of the training split after the eval transforms, in [0, 1]; every
- * picture counts (sampled evenly above 2,000). Pictures that cannot be read are passed over. */
+ * picture counts (files are sampled evenly above 2,000). Pictures that cannot be read are passed over. */
 NwStatus nw_loader_statistics(const NwManifest *manifest, const NwPreprocessing *preprocessing,
                               double mean[4], double deviation[4], NwError *error);
 /* One picture of the set, decoded to the preprocessing's channels, before transforms. */

@@ -7,7 +7,7 @@
 #include "data/words.h"
 #include "engine/base/threads.h"
 
-#define SAMPLE 2000
+#define SAMPLE 2000 /* files; pictures in memory are all looked at */
 
 typedef struct Sum {
   NwSet *set;

@@ -222,17 +222,19 @@ static void test_bad_folders(void)
 
 static void test_permission(void)
 {
-  if (geteuid() == 0) {
-    g_test_skip("root may read everything");
-    return;
-  }
   char *root = corpus_new();
+  g_chmod(root, 0755);
   corpus_classes(root, two, 4, "gray.png");
   char *file = g_build_filename(root, "cat/000.png", NULL), *folder = g_build_filename(root, "dog/sub", NULL);
   corpus_copy(root, "dog/sub/1.png", "gray.png");
   g_chmod(file, 0);
   g_chmod(folder, 0);
+  gboolean all_mighty = geteuid() == 0; /* root may read everything: be nobody for a moment */
+  if (all_mighty)
+    g_assert_cmpint(seteuid(65534), ==, 0);
   NwManifest *m = scan_fine(root, 0.2);
+  if (all_mighty)
+    g_assert_cmpint(seteuid(0), ==, 0);
   g_assert_cmpuint(m->pictures->len, ==, 7);
   g_assert_nonnull(problem_of(m, "unreadable", 1));
   nw_manifest_free(m);
