@@ -20,10 +20,13 @@ static int block_slot(int32_t block)
   return block == 0 ? 0 : block == 8 ? 1 : block == 16 ? 2 : -1;
 }
 
-static bool may_block(const NwSpec *spec, int32_t block)
+/* input: the value exists, and only f32 can be brought from one block into another (an index of a pool
+ * stays). */
+static bool may_block(const NwSpec *spec, int32_t block, bool input)
 {
-  return block == 0 ||
-         (block_slot(block) > 0 && nw_spec_present(spec) && spec->ndim == 4 && spec->dtype == NW_F32);
+  if (input && spec->dtype != NW_F32)
+    return spec->block == block;
+  return block == 0 || (block_slot(block) > 0 && nw_spec_present(spec) && spec->ndim == 4);
 }
 
 static const char *name_of(const NwNode *node)
@@ -55,7 +58,7 @@ static bool row_suits(const NwNode *node, const NwKernel *kernel, int lanes, NwC
     if (!nw_spec_present(&call->in[i]))
       continue;
     /* state is changed in place, so it stays where and how the caller has it */
-    if (!may_block(&call->in[i], in_block[i]) ||
+    if (!may_block(&call->in[i], in_block[i], true) ||
         (in_block[i] != 0 && nw_port_role(node->op, i) == NW_PORT_STATE))
       return false;
     call->in[i].block = in_block[i];
@@ -63,7 +66,7 @@ static bool row_suits(const NwNode *node, const NwKernel *kernel, int lanes, NwC
   for (int i = 0; i < call->n_out; i++) {
     if (!nw_spec_present(&call->out[i]))
       continue;
-    if (!may_block(&call->out[i], out_block[i]))
+    if (!may_block(&call->out[i], out_block[i], false))
       return false;
     call->out[i].block = out_block[i];
   }
