@@ -105,21 +105,28 @@ static inline bool nw_supports_plain_f32(const NwCall *call)
   return nw_supports_plain(call);
 }
 
-/* Layout wish and test of kernels that take any one block for all their 4-D values (whatever their dtype);
- * values of which only the shape is read stay as they are. */
+/* Layout wish and test of kernels that take any one block for all their 4-D values (whatever their dtype).
+ * Blocks win over plain, also those of a value of which only the shape is read: a gradient should lie as its
+ * value does. A value that is not f32 (the index of a pool) cannot be brought into another block, so it
+ * decides. */
 static inline bool nw_layout_one_block(const NwCall *call, int lanes, int32_t *in_block, int32_t *out_block)
 {
-  int32_t block = -1;
-  for (int i = 0; i < call->n_in; i++)
-    if (block < 0 && call->in[i].ndim == 4 && nw_call_role(call, i) != NW_PORT_SHAPE)
+  int32_t block = 0;
+  bool fixed = false;
+  for (int i = 0; i < call->n_in; i++) {
+    if (call->in[i].ndim != 4 || fixed)
+      continue;
+    fixed = call->in[i].dtype != NW_F32 && nw_call_role(call, i) != NW_PORT_SHAPE;
+    if (fixed || call->in[i].block > block)
       block = call->in[i].block;
+  }
   for (int i = 0; i < call->n_in; i++)
     in_block[i] = nw_call_role(call, i) == NW_PORT_SHAPE ? call->in[i].block
                   : call->in[i].ndim == 4                ? block
                                                          : 0;
   for (int i = 0; i < call->n_out; i++)
     out_block[i] = call->out[i].ndim == 4 ? block : 0;
-  return block >= 0;
+  return true;
 }
 
 static inline bool nw_supports_one_block(const NwCall *call)

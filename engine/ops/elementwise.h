@@ -78,7 +78,7 @@
 /* Rows where f(0) = 0, so that padded channels of blocked layouts stay zero. */
 #define NW_SIMPLE_ANY(fn)                                                                                    \
   {                                                                                                          \
-    .name = "simple", .device = NW_CPU, .flags = NW_KERNEL_EXACT, .layout = nw_layout_follow,                \
+    .name = "simple", .device = NW_CPU, .flags = NW_KERNEL_EXACT, .layout = nw_layout_one_block,             \
     .supports = nw_supports_same_block, .run = fn                                                            \
   }
 /* Rows where it is not. */

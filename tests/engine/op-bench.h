@@ -108,7 +108,7 @@ G_GNUC_UNUSED static gboolean try_blocks(Bench *bench, const NwKernel *kernel, N
   if (bench->lanes == 0 || kernel->layout == NULL)
     return FALSE;
   for (int i = 0; i < call->n_in; i++)
-    if (call->in[i].ndim == 4 && call->in[i].block == 0)
+    if (call->in[i].ndim == 4 && call->in[i].block == 0 && call->in[i].dtype == NW_F32)
       call->in[i].block = bench->lanes;
   if (!kernel->layout(call, bench->lanes, in_block, out_block))
     return FALSE;
