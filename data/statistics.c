@@ -57,13 +57,9 @@ NwStatus nw_loader_statistics(const NwManifest *manifest, const NwPreprocessing 
 {
   NwSet *set;
   NW_TRY(nw_set_new(manifest, NW_SPLIT_TRAIN, preprocessing, FALSE, 0, &set, error));
-  Sum sum = {set,
-             nw_set_count(set),
-             MIN(nw_set_count(set), SAMPLE),
-             preprocessing->channels,
-             (gsize)preprocessing->height * preprocessing->width,
-             0,
-             0};
+  guint32 count = nw_set_count(set), taken = manifest->store->packed.pixels ? count : MIN(count, SAMPLE);
+  Sum sum = {set, count, taken, preprocessing->channels, (gsize)preprocessing->height * preprocessing->width,
+             0,   0};
   guint n = MIN((guint)nw_threads_available(), 16u);
   Part parts[16] = {0}, all = {0};
   GThread *threads[16];

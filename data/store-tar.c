@@ -150,7 +150,7 @@ static NwStatus read_all(NwTar *tar, NwListing *listing, NwError *error)
   archive_read_support_format_gnutar(a);
   NwStatus status = NW_OK;
   if (archive_read_open_fd(a, tar->fd, 1 << 16) != ARCHIVE_OK)
-    status = nw_fail(error, NW_BAD_DATA, _("This is not an archive that can be read (%s)."),
+    status = nw_fail(error, NW_BAD_DATA, _("The archive is cut or broken (%s). Download or pack it again."),
                      archive_error_string(a));
   while (status == NW_OK) {
     int code = archive_read_next_header(a, &e);
