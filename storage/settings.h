@@ -1,5 +1,5 @@
-/* Small settings of the program and window in $XDG_CONFIG_HOME/netwright/settings.ini: recent projects, window size, theme,
- * language, threads. Written atomically; a broken file is set aside, never fatal. */
+/* Small settings of the program and window in $XDG_CONFIG_HOME/netwright/settings.ini: recent projects,
+ * window size, theme, language, threads. Written atomically; a broken file is set aside, never fatal. */
 #pragma once
 
 #include <glib.h>

@@ -1,0 +1,27 @@
+/* Small helpers over SQLite that every file of storage/ uses. Private to storage/. */
+#pragma once
+
+#include <glib.h>
+#include <sqlite3.h>
+
+#include "engine/base/status.h"
+
+/* Opens with the pragmas this history needs: WAL, full sync of commits, foreign keys, a patient lock. */
+NwStatus nw_database_open(const char *path, gboolean writing, sqlite3 **out, NwError *error);
+NwStatus nw_database_exec(sqlite3 *db, const char *sql, NwError *error);
+/* NW_NO_SPACE for a full disk, NW_BAD_FORMAT for what is no database, else NW_IO; what: "read the history".
+ */
+NwStatus nw_database_fail(sqlite3 *db, NwError *error, const char *what);
+/* Brings the schema to the version this program knows, step by step, each in a transaction. NW_TOO_NEW when
+ * the file is ahead. */
+NwStatus nw_database_migrate(sqlite3 *db, const char *path, NwError *error);
+int nw_database_version(void); /* the newest schema */
+
+/* Prepares; NULL on failure (the error is set). */
+sqlite3_stmt *nw_database_prepare(sqlite3 *db, const char *sql, NwError *error);
+/* Binds by type letter: t text (NULL allowed), i gint64, d double (NaN becomes NULL). */
+void nw_database_bind(sqlite3_stmt *statement, const char *types, ...);
+/* Prepares, binds, steps to the end. */
+NwStatus nw_database_run(sqlite3 *db, NwError *error, const char *sql, const char *types, ...);
+char *nw_database_text(sqlite3_stmt *statement, int column);    /* g_free; NULL for NULL */
+double nw_database_double(sqlite3_stmt *statement, int column); /* NaN for NULL */
