@@ -78,7 +78,36 @@ static inline NwNetwork *nwt_residual(int classes)
   return network;
 }
 
-/* "residual" or a template's id, for square pictures. */
+/* Every kind of layer that the others do not have, in two branches. */
+static inline NwNetwork *nwt_zoo(int classes)
+{
+  NwError error;
+  NwNetwork *network;
+  nwt_ok(nw_network_new(&network, &error));
+  g_autofree char *last = g_strdup_printf("out_features=%d bias=false", classes);
+  uint32_t at = nwt_block(network, "input", "input", "", 0), left, right;
+  at = nwt_block(network, "conv2d", "stem",
+                 "out_channels=8 kernel_size=5x3 stride=2x1 padding=2x1 dilation=1", at);
+  left = nwt_block(network, "gelu", "left.gelu", "", at);
+  left = nwt_block(network, "conv2d", "left.conv", "out_channels=8 groups=4 dilation=2 padding=2", left);
+  left = nwt_block(network, "leaky_relu", "left.leaky", "negative_slope=0.2", left);
+  left = nwt_block(network, "avg_pool2d", "left.pool", "kernel_size=3 stride=2 padding=1", left);
+  right = nwt_block(network, "silu", "right.silu", "", at);
+  right = nwt_block(network, "batch_norm2d", "right.norm", "affine=false eps=0.001", right);
+  right = nwt_block(network, "max_pool2d", "right.pool", "kernel_size=3 stride=2 padding=1", right);
+  right = nwt_block(network, "tanh", "right.tanh", "", right);
+  at = nwt_block(network, "concat", "join", "", left);
+  nwt_ok(nw_network_connect(network, right, at, 1, &error));
+  at = nwt_block(network, "adaptive_avg_pool2d", "pool", "output_size=2x3", at);
+  at = nwt_block(network, "sigmoid", "sigmoid", "", at);
+  at = nwt_block(network, "flatten", "flatten", "", at);
+  at = nwt_block(network, "dropout", "dropout", "p=0.25", at);
+  at = nwt_block(network, "linear", "head", last, at);
+  nwt_block(network, "softmax", "softmax", "", at);
+  return network;
+}
+
+/* "residual", "zoo" or a template's id, for square pictures. */
 static inline NwModel *nwt_model(const char *name, int channels, int size, int classes, uint64_t seed)
 {
   NwError error;
@@ -86,6 +115,8 @@ static inline NwModel *nwt_model(const char *name, int channels, int size, int c
   NwModel *model;
   if (g_str_equal(name, "residual"))
     network = nwt_residual(classes);
+  else if (g_str_equal(name, "zoo"))
+    network = nwt_zoo(classes);
   else
     nwt_ok(nw_template_build(nw_template_find(name), channels, size, size, classes, &network, &error));
   NwSpec input = nw_spec(NW_F32, 4, (int64_t[]){1, channels, size, size});
