@@ -22,6 +22,7 @@ typedef struct Bench {
   int lanes;        /* 0, or the block that 4-D values are brought to where the kernel allows it */
   gboolean blocked; /* some kernel did run with blocks */
   const char *kernel;
+  int64_t fail_after; /* the allocation of prepare or run that fails; -1: none */
   NwRun run;
 } Bench;
 
@@ -159,8 +160,11 @@ G_GNUC_UNUSED static NwStatus bench_emit(NwEmitter *emitter, const NwOp *op, con
     bench->kernel = kernel->name;
   void *state = NULL;
   size_t workspace = 0;
-  if (kernel->prepare)
-    NW_TRY(kernel->prepare(&call, &state, &workspace, error));
+  nw_memory_fail_after(bench->fail_after);
+  NwStatus status = kernel->prepare ? kernel->prepare(&call, &state, &workspace, error) : NW_OK;
+  nw_memory_fail_after(-1);
+  if (status != NW_OK)
+    return status;
   for (int i = 0; i < n_in; i++) {
     Value *value = in[i].p;
     if (value == NULL || role_of(op, i) == NW_PORT_SHAPE)
@@ -181,7 +185,7 @@ G_GNUC_UNUSED static NwStatus bench_emit(NwEmitter *emitter, const NwOp *op, con
   call.workspace = nw_alloc(workspace + 64);
   memset(call.workspace, 0x7f, workspace + 64);
   call.run = &bench->run;
-  NwStatus status = kernel->run(&call, state, error);
+  status = kernel->run(&call, state, error);
   if (kernel->release)
     kernel->release(state);
   nw_free(call.workspace);
@@ -196,7 +200,8 @@ G_GNUC_UNUSED static NwStatus bench_emit(NwEmitter *emitter, const NwOp *op, con
 
 G_GNUC_UNUSED static void bench_init(Bench *bench, int row, int lanes)
 {
-  *bench = (Bench){.emitter = {bench_emit, bench_spec, NULL}, .row = row, .lanes = lanes, .run = {7, 3}};
+  *bench = (Bench){
+      .emitter = {bench_emit, bench_spec, NULL}, .row = row, .lanes = lanes, .fail_after = -1, .run = {7, 3}};
   bench->values = g_ptr_array_new_with_free_func(value_free);
 }
 
@@ -220,4 +225,91 @@ G_GNUC_UNUSED static void *parse_attrs(const NwOp *op, const char *text)
       g_error("%s: %s", op->id, error.text);
   }
   return attrs;
+}
+
+/* ---- values of the rows' cases ---- */
+G_GNUC_UNUSED static double uniform(GRand *rand)
+{
+  return g_rand_double_range(rand, -1, 1);
+}
+
+G_GNUC_UNUSED static void set_number(Value *value, int64_t i, double number)
+{
+  if (value->spec.dtype == NW_F64)
+    ((double *)value->data)[i] = number;
+  else if (value->spec.dtype == NW_F32)
+    ((float *)value->data)[i] = (float)number;
+  else if (value->spec.dtype == NW_I64)
+    ((int64_t *)value->data)[i] = (int64_t)number;
+  else
+    ((uint8_t *)value->data)[i] = (uint8_t)number;
+}
+
+G_GNUC_UNUSED static double get_number(const Value *value, int64_t i)
+{
+  if (value->spec.dtype == NW_F64)
+    return ((const double *)value->data)[i];
+  if (value->spec.dtype == NW_F32)
+    return ((const float *)value->data)[i];
+  if (value->spec.dtype == NW_I64)
+    return (double)((const int64_t *)value->data)[i];
+  return ((const uint8_t *)value->data)[i];
+}
+
+/* A value as a case of a row describes it: "2x3x8x8", "5", "1:i64<9", "2x5x7x3:u8", "-". */
+G_GNUC_UNUSED static Value *random_value(Bench *bench, GRand *rand, const char *text, gboolean wide)
+{
+  if (strcmp(text, "-") == 0)
+    return NULL;
+  int64_t dims[NW_MAX_DIMS];
+  int ndim = 0;
+  const char *type = strchr(text, ':'), *below = strchr(text, '<');
+  for (const char *at = text; g_ascii_isdigit(*at);) {
+    char *end;
+    dims[ndim++] = g_ascii_strtoll(at, &end, 10);
+    at = *end == 'x' ? end + 1 : "";
+  }
+  NwDType dtype = type == NULL ? (wide ? NW_F64 : NW_F32) : type[1] == 'u' ? NW_U8 : NW_I64;
+  int limit = below ? atoi(below + 1) : 256;
+  NwSpec spec = nw_spec(dtype, ndim, dims);
+  Value *value = value_new(bench, &spec);
+  for (int64_t i = 0; i < nw_spec_count(&spec); i++)
+    set_number(value, i, type ? g_rand_int_range(rand, 0, limit) : uniform(rand));
+  return value;
+}
+
+G_GNUC_UNUSED static Value *random_like(Bench *bench, GRand *rand, const NwSpec *spec)
+{
+  Value *value = value_new(bench, spec);
+  for (int64_t i = 0; i < nw_spec_count(spec); i++)
+    set_number(value, i, uniform(rand));
+  return value;
+}
+
+/* Variances and what stands for them must be positive. */
+G_GNUC_UNUSED static void make_positive(Value *value)
+{
+  for (int64_t i = 0; i < nw_spec_count(&value->spec); i++)
+    set_number(value, i, fabs(get_number(value, i)) + 0.5);
+}
+
+/* Inputs of a case of `op`; what must be positive is. Returns how many. */
+G_GNUC_UNUSED static int case_inputs(Bench *bench, GRand *rand, const NwOp *op, const char *shapes,
+                                     gboolean wide, NwVal *in)
+{
+  g_auto(GStrv) words = g_strsplit(shapes, " ", -1);
+  int n = (int)g_strv_length(words);
+  for (int i = 0; i < n; i++) {
+    Value *value = random_value(bench, rand, words[i], wide);
+    const char *name = op->inputs[MIN(i, op->n_inputs - 1)].name;
+    gboolean rate = op->group == NW_GROUP_OPTIMIZER || (op->group == NW_GROUP_LOSS && i == 2);
+    if (value && value->spec.dtype != NW_U8 && value->spec.dtype != NW_I64 &&
+        (strcmp(name, "running_var") == 0 || strcmp(name, "exp_avg_sq") == 0 ||
+         strcmp(name, "deviation") == 0 || (rate && i == 2)))
+      make_positive(value);
+    if (value && strcmp(name, "step") == 0)
+      set_number(value, 0, 3);
+    in[i] = (NwVal){value, 0};
+  }
+  return n;
 }

@@ -3,49 +3,6 @@
 
 #include "engine/base/philox.h"
 
-static double uniform(GRand *rand)
-{
-  return g_rand_double_range(rand, -1, 1);
-}
-
-/* "2x3x8x8", "5", "1:i64<9", "-" */
-static Value *random_value(Bench *bench, GRand *rand, const char *text)
-{
-  if (strcmp(text, "-") == 0)
-    return NULL;
-  int64_t dims[NW_MAX_DIMS];
-  int ndim = 0;
-  gboolean whole = strstr(text, ":i64") != NULL;
-  for (const char *at = text; g_ascii_isdigit(*at);) {
-    char *end;
-    dims[ndim++] = g_ascii_strtoll(at, &end, 10);
-    at = *end == 'x' ? end + 1 : "";
-  }
-  NwSpec spec = nw_spec(whole ? NW_I64 : NW_F32, ndim, dims);
-  Value *value = value_new(bench, &spec);
-  for (int64_t i = 0; i < nw_spec_count(&spec); i++)
-    if (whole)
-      ((int64_t *)value->data)[i] = g_rand_int_range(rand, 0, 2);
-    else
-      ((float *)value->data)[i] = (float)uniform(rand);
-  return value;
-}
-
-static Value *random_like(Bench *bench, GRand *rand, const NwSpec *spec)
-{
-  Value *value = value_new(bench, spec);
-  for (int64_t i = 0; i < nw_spec_count(spec); i++)
-    ((float *)value->data)[i] = (float)uniform(rand);
-  return value;
-}
-
-/* Variances and what stands for them must be positive. */
-static void make_positive(Value *value)
-{
-  for (int64_t i = 0; i < nw_spec_count(&value->spec); i++)
-    ((float *)value->data)[i] = fabsf(((float *)value->data)[i]) + 0.5f;
-}
-
 static NwVal copy(Bench *bench, NwVal from)
 {
   Value *value = from.p;
@@ -85,20 +42,6 @@ static void emit(Bench *bench, const NwOp *op, const void *attrs, const NwVal *i
   g_assert_cmpint(status, ==, NW_OK);
 }
 
-/* Inputs of a case of `op`; running variances are made positive. */
-static int case_inputs(Bench *bench, GRand *rand, const NwOp *op, const char *shapes, NwVal *in)
-{
-  g_auto(GStrv) words = g_strsplit(shapes, " ", -1);
-  int n = (int)g_strv_length(words);
-  for (int i = 0; i < n; i++) {
-    Value *value = random_value(bench, rand, words[i]);
-    if (value && strcmp(op->inputs[MIN(i, op->n_inputs - 1)].name, "running_var") == 0)
-      make_positive(value);
-    in[i] = (NwVal){value, 0};
-  }
-  return n;
-}
-
 /* op then next, against `into`; extra inputs of next are made here. Plain rows are the reference. */
 static int compare_pair(const NwOp *op, const char *attrs_text, const char *shapes, const NwFusion *fusion,
                         const char *next_attrs_text, int row, int lanes)
@@ -117,7 +60,7 @@ static int compare_pair(const NwOp *op, const char *attrs_text, const char *shap
   bench_init(&plain, 99, 0); /* no such row: the last that can is plain, below */
   bench_init(&bench, row, lanes);
   plain.row = op->n_kernels - 1;
-  case_inputs(&plain, rand, op, shapes, in);
+  case_inputs(&plain, rand, op, shapes, FALSE, in);
   for (int i = 0; i < op->n_inputs; i++)
     into_in[i] = copy(&bench, in[i]);
   emit(&plain, op, attrs, in, op->n_inputs, mid);
@@ -206,7 +149,7 @@ static void test_relu_before_pool_gradient(void)
         NwVal x[2] = {0}, y[2] = {0}, p[2] = {0}, d[2] = {0}, want[2] = {0}, got[2] = {0};
         g_autofree void *attrs = parse_attrs(pool, pool->cases[c].attrs);
         bench_init(&bench, row, lanes);
-        x[0].p = random_value(&bench, rand, pool->cases[c].shapes);
+        x[0].p = random_value(&bench, rand, pool->cases[c].shapes, FALSE);
         float *first = ((Value *)x[0].p)->data;
         for (int i = 0; i < nw_spec_count(&((Value *)x[0].p)->spec); i++)
           first[i] -= 0.7f; /* so that many windows hold nothing positive */
@@ -233,7 +176,7 @@ static void test_reorder(void)
         for (int row = 0; row < op->n_kernels; row++) {
           Bench bench;
           bench_init(&bench, row, 0);
-          Value *x = random_value(&bench, rand, shapes[s]);
+          Value *x = random_value(&bench, rand, shapes[s], FALSE);
           Value *start = blocks[from] ? to_block(&bench, x, blocks[from]) : x;
           NwCall call = {.op = op, .n_in = 1, .n_out = 1, .in = {start->spec}, .out = {x->spec}};
           call.out[0].block = blocks[to];
@@ -316,7 +259,7 @@ static void check_refused(const char *id, const char *attrs_text, const char *sh
   g_autoptr(GRand) rand = g_rand_new_with_seed(1);
   g_autofree void *attrs = parse_attrs(op, attrs_text);
   bench_init(&bench, 0, 0);
-  int n = case_inputs(&bench, rand, op, shapes, in);
+  int n = case_inputs(&bench, rand, op, shapes, FALSE, in);
   for (int i = 0; i < NW_MAX_PORTS; i++)
     specs[i] = i < n ? bench_spec(&bench.emitter, in[i]) : nw_spec_absent();
   g_assert_cmpint(op->infer(op, attrs, specs, n, out, &error), !=, NW_OK);
@@ -354,7 +297,8 @@ static void test_target_out_of_range(void)
   g_autofree void *attrs = parse_attrs(op, "");
   g_autoptr(GRand) rand = g_rand_new_with_seed(1);
   bench_init(&bench, 0, 0);
-  Value *logits = random_value(&bench, rand, "3x4"), *target = random_value(&bench, rand, "3:i64<4");
+  Value *logits = random_value(&bench, rand, "3x4", FALSE),
+        *target = random_value(&bench, rand, "3:i64<4", FALSE);
   ((int64_t *)target->data)[1] = 4;
   g_assert_cmpint(
       bench_emit(&bench.emitter, op, attrs, (NwVal[]){{logits, 0}, {target, 0}, {NULL, 0}}, 3, out, &error),
