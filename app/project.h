@@ -19,6 +19,8 @@ G_DECLARE_FINAL_TYPE(NwProject, nw_project, NW, PROJECT, GObject)
 
 NwProject *nw_project_new(void); /* empty, without a folder */
 NwStatus nw_project_open(const char *folder, NwProject **out, NwError *error);
+/* A project from the text frozen with a run; folder (may be NULL) is where relative paths count from. It has no folder of its own. */
+NwStatus nw_project_open_text(const char *text, const char *folder, NwProject **out, NwError *error);
 /* save writes to the project's folder; save_as makes folder and moves there. */
 NwStatus nw_project_save(NwProject *project, NwError *error);
 NwStatus nw_project_save_as(NwProject *project, const char *folder, NwError *error);
@@ -66,8 +68,12 @@ NwStatus nw_project_set_dataset(NwProject *project, const char *path, NwError *e
 /* The same on a thread; "dataset-changed" comes when done; callback gets NULL or the error, on the main context. */
 void nw_project_set_dataset_async(NwProject *project, const char *path, GCancellable *cancellable,
                                   void (*done)(NwProject *project, const NwError *error, gpointer data), gpointer data);
+/* Reads the set that the project already names (after opening it). Blocking. */
+NwStatus nw_project_scan(NwProject *project, NwError *error);
 const NwPreprocessing *nw_project_preprocessing(NwProject *project);
 NwStatus nw_project_set_preprocessing(NwProject *project, const NwPreprocessing *preprocessing, NwError *error);
+/* Mean and deviation anew from the training pictures, for the size as it is now. Blocking. */
+NwStatus nw_project_measure_normalization(NwProject *project, NwError *error);
 NwStatus nw_project_set_split(NwProject *project, guint64 seed, double val_share, NwError *error);
 
 /* --- training settings --- */

@@ -21,7 +21,8 @@ NwStatus nw_session_resume(NwSession *session, const char *run, gint64 extra_epo
 void nw_session_pause(NwSession *session);
 void nw_session_continue(NwSession *session);
 void nw_session_stop(NwSession *session);      /* keeps everything, resumable */
-void nw_session_wait(NwSession *session);      /* blocks until the worker has ended; dispatches nothing */
+void nw_session_set_lr(NwSession *session, double lr); /* new base rate of the running training */
+void nw_session_wait(NwSession *session);      /* blocks until the worker has ended */
 gboolean nw_session_is_active(NwSession *session); /* running, paused or stopping */
 NwTrainerState nw_session_state(NwSession *session);
 const NwError *nw_session_error(NwSession *session); /* of a failed run */
@@ -38,3 +39,11 @@ const NwSessionProgress *nw_session_progress(NwSession *session);
 /* Points of "train_loss", "train_accuracy" (per step, with fractional epoch as x), "val_loss", "val_accuracy",
  * "epoch_train_loss", "epoch_train_accuracy" (per epoch), "lr". Array of NwMetricPoint, owned by the session, append-only. */
 const GArray *nw_session_series(NwSession *session, const char *metric);
+
+/* For a program without a main loop: called at once on the worker's thread; must be quick. Set before the start. */
+typedef struct NwSessionListener {
+  void (*step)(const NwStepEvent *step, gpointer data);
+  void (*epoch)(const NwEpochEvent *epoch, gpointer data);
+  void (*remark)(const char *text, gpointer data);
+} NwSessionListener;
+void nw_session_listen(NwSession *session, const NwSessionListener *listener, gpointer data);
