@@ -21,7 +21,8 @@ NwJson *nw_environment_json(void)
     g_autofree char *kernel = g_strdup_printf("%s %s %s", host.sysname, host.release, host.machine);
     nw_json_set_string(json, "system", kernel);
   }
-  g_autofree char *glib = g_strdup_printf("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
+  g_autofree char *glib =
+      g_strdup_printf("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
   nw_json_set_string(libraries, "glib", glib);
   nw_json_set_string(libraries, "onednn", nw_onednn_version());
   nw_json_set(json, "libraries", libraries);

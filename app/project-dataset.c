@@ -1,4 +1,5 @@
-/* The data set of a project: scanning, and what follows from it: classes, picture size, normalisation, the network's last layer. */
+/* The data set of a project: scanning, and what follows from it: classes, picture size, normalisation, the
+ * network's last layer. */
 #include <math.h>
 
 #include "app/i18n.h"
@@ -71,8 +72,8 @@ static NwStatus adopt(const Wish *wish, const NwManifest *m, NwPreprocessing **o
   return measure(m, *out, error);
 }
 
-static NwStatus scan(const Wish *wish, gboolean (*progress)(gpointer, guint, guint), gpointer owner, Scanned *out,
-                     NwError *error)
+static NwStatus scan(const Wish *wish, gboolean (*progress)(gpointer, guint, guint), gpointer owner,
+                     Scanned *out, NwError *error)
 {
   NwScanOptions options;
   nw_scan_options_init(&options);
@@ -219,7 +220,8 @@ static void job_done(GObject *source, GAsyncResult *result, gpointer unused)
 }
 
 void nw_project_set_dataset_async(NwProject *project, const char *path, GCancellable *cancellable,
-                                  void (*done)(NwProject *project, const NwError *error, gpointer data), gpointer data)
+                                  void (*done)(NwProject *project, const NwError *error, gpointer data),
+                                  gpointer data)
 {
   Job *job = g_new0(Job, 1);
   job->project = g_object_ref(project);
@@ -239,8 +241,8 @@ void nw_project_set_dataset_async(NwProject *project, const char *path, GCancell
 NwStatus nw_project_set_split(NwProject *project, guint64 seed, double val_share, NwError *error)
 {
   if (!(val_share > 0 && val_share < 1))
-    return nw_fail_property(error, NW_BAD_ARGUMENT, "val_share", "The validation share is %g; it must lie between 0 and 1",
-                            val_share);
+    return nw_fail_property(error, NW_BAD_ARGUMENT, "val_share",
+                            "The validation share is %g; it must lie between 0 and 1", val_share);
   project->split_seed = seed;
   project->val_share = val_share;
   if (project->manifest != NULL)
@@ -250,14 +252,15 @@ NwStatus nw_project_set_split(NwProject *project, guint64 seed, double val_share
   return NW_OK;
 }
 
-NwStatus nw_project_set_preprocessing(NwProject *project, const NwPreprocessing *preprocessing, NwError *error)
+NwStatus nw_project_set_preprocessing(NwProject *project, const NwPreprocessing *preprocessing,
+                                      NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
   NwPreprocessing *copy = nw_preprocessing_copy(preprocessing);
   nw_preprocessing_free(project->preprocessing);
   project->preprocessing = copy;
-  NwStatus status =
-      nw_edit_end(project, &edit, NW_OK, _("Change the Preparation of Pictures"), "preprocessing", NW_DATASET_CHANGED);
+  NwStatus status = nw_edit_end(project, &edit, NW_OK, _("Change the Preparation of Pictures"),
+                                "preprocessing", NW_DATASET_CHANGED);
   nw_project_emit(project, NW_NETWORK_CHANGED);
   return status;
 }

@@ -10,7 +10,8 @@ static NwStatus done(NwProject *project, NwEdit *edit, NwStatus status, const ch
   return nw_edit_end(project, edit, status, label, merge, NW_NETWORK_CHANGED);
 }
 
-NwStatus nw_project_add_block(NwProject *project, const NwOp *op, double x, double y, guint32 *block, NwError *error)
+NwStatus nw_project_add_block(NwProject *project, const NwOp *op, double x, double y, guint32 *block,
+                              NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
   uint32_t id = 0;
@@ -50,7 +51,8 @@ static NwStatus make_room(NwNetwork *network, const NwBlock *new_block, NwError 
 {
   for (int i = 0; i < nw_network_count(network); i++) {
     const NwBlock *other = nw_network_at(network, i);
-    if (other->id != new_block->id && other->y >= new_block->y - 1 && ABS(other->x - new_block->x) < CARD_WIDTH_GAP - 40)
+    if (other->id != new_block->id && other->y >= new_block->y - 1 &&
+        ABS(other->x - new_block->x) < CARD_WIDTH_GAP - 40)
       NW_TRY(nw_network_move(network, other->id, other->x, other->y + CARD_HEIGHT_GAP, error));
   }
   return NW_OK;
@@ -73,7 +75,8 @@ static NwStatus insert_behind(NwProject *project, const NwOp *op, guint32 after,
   return nw_network_connect(network, after, *id, 0, error);
 }
 
-NwStatus nw_project_insert_block(NwProject *project, const NwOp *op, guint32 after, guint32 *block, NwError *error)
+NwStatus nw_project_insert_block(NwProject *project, const NwOp *op, guint32 after, guint32 *block,
+                                 NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
   uint32_t id = 0;
@@ -84,7 +87,8 @@ NwStatus nw_project_insert_block(NwProject *project, const NwOp *op, guint32 aft
   return done(project, &edit, status, label, NULL);
 }
 
-NwStatus nw_project_remove_blocks(NwProject *project, const guint32 *blocks, guint n, gboolean heal, NwError *error)
+NwStatus nw_project_remove_blocks(NwProject *project, const guint32 *blocks, guint n, gboolean heal,
+                                  NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
   NwStatus status = NW_OK;
@@ -100,7 +104,8 @@ NwStatus nw_project_remove_blocks(NwProject *project, const guint32 *blocks, gui
   return done(project, &edit, status, label, NULL);
 }
 
-NwStatus nw_project_move_blocks(NwProject *project, const guint32 *blocks, guint n, double dx, double dy, NwError *error)
+NwStatus nw_project_move_blocks(NwProject *project, const guint32 *blocks, guint n, double dx, double dy,
+                                NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
   NwStatus status = NW_OK;
@@ -108,8 +113,9 @@ NwStatus nw_project_move_blocks(NwProject *project, const guint32 *blocks, guint
   for (guint i = 0; i < n && status == NW_OK; i++) {
     const NwBlock *block = nw_network_find(project->network, blocks[i]);
     g_string_append_printf(merge, " %u", blocks[i]);
-    status = block == NULL ? nw_fail(error, NW_NOT_FOUND, "There is no block %u", blocks[i])
-                           : nw_network_move(project->network, blocks[i], block->x + dx, block->y + dy, error);
+    status = block == NULL
+                 ? nw_fail(error, NW_NOT_FOUND, "There is no block %u", blocks[i])
+                 : nw_network_move(project->network, blocks[i], block->x + dx, block->y + dy, error);
   }
   g_autofree char *label = g_strdup_printf(g_dngettext(NULL, "Move %u Block", "Move %u Blocks", n), n);
   status = done(project, &edit, status, label, merge->str);
@@ -127,20 +133,25 @@ NwStatus nw_project_connect(NwProject *project, guint32 from, guint32 to, int po
 NwStatus nw_project_rename_block(NwProject *project, guint32 block, const char *name, NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
-  return done(project, &edit, nw_network_rename(project->network, block, name, error), _("Rename Block"), NULL);
+  return done(project, &edit, nw_network_rename(project->network, block, name, error), _("Rename Block"),
+              NULL);
 }
 
-NwStatus nw_project_set_attr(NwProject *project, guint32 block, const char *key, NwValue value, NwError *error)
+NwStatus nw_project_set_attr(NwProject *project, guint32 block, const char *key, NwValue value,
+                             NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
-  g_autofree char *label = g_strdup_printf(_("Change %s"), key), *merge = g_strdup_printf("attr %u %s", block, key);
+  g_autofree char *label = g_strdup_printf(_("Change %s"), key),
+                  *merge = g_strdup_printf("attr %u %s", block, key);
   return done(project, &edit, nw_network_set(project->network, block, key, value, error), label, merge);
 }
 
-NwStatus nw_project_set_attr_text(NwProject *project, guint32 block, const char *key, const char *text, NwError *error)
+NwStatus nw_project_set_attr_text(NwProject *project, guint32 block, const char *key, const char *text,
+                                  NwError *error)
 {
   NwEdit edit = nw_edit_begin(project);
-  g_autofree char *label = g_strdup_printf(_("Change %s"), key), *merge = g_strdup_printf("attr %u %s", block, key);
+  g_autofree char *label = g_strdup_printf(_("Change %s"), key),
+                  *merge = g_strdup_printf("attr %u %s", block, key);
   return done(project, &edit, nw_network_set_text(project->network, block, key, text, error), label, merge);
 }
 
@@ -216,7 +227,8 @@ static char *free_name(NwNetwork *network, const char *name)
   return wish;
 }
 
-static NwStatus paste_block(NwProject *project, const NwBlock *block, double dx, double dy, GHashTable *ids, NwError *error)
+static NwStatus paste_block(NwProject *project, const NwBlock *block, double dx, double dy, GHashTable *ids,
+                            NwError *error)
 {
   uint32_t id = 0;
   g_autofree char *name = free_name(project->network, block->name);
@@ -241,7 +253,8 @@ static NwStatus paste_wires(NwProject *project, const NwBlock *block, GHashTable
   return NW_OK;
 }
 
-static NwStatus paste_all(NwProject *project, const NwNetwork *pasted, double x, double y, GHashTable *ids, NwError *error)
+static NwStatus paste_all(NwProject *project, const NwNetwork *pasted, double x, double y, GHashTable *ids,
+                          NwError *error)
 {
   double left = G_MAXDOUBLE, top = G_MAXDOUBLE;
   int n = nw_network_count(pasted);
@@ -277,7 +290,8 @@ static void drop_foreign_wires(NwJson *json)
   }
 }
 
-NwStatus nw_project_paste_blocks(NwProject *project, const char *text, double x, double y, GArray **blocks, NwError *error)
+NwStatus nw_project_paste_blocks(NwProject *project, const char *text, double x, double y, GArray **blocks,
+                                 NwError *error)
 {
   NwJson *json = NULL;
   NwNetwork *pasted = NULL;

@@ -90,9 +90,10 @@ static NwStatus check_file(const NwJson *json, const char *path, NwError *error)
   if (!nw_json_is_object(json) || version <= 0)
     return nw_fail(error, NW_BAD_FORMAT, "%s is not a Netwright project", path);
   if (version > NW_PROJECT_VERSION)
-    return nw_fail(error, NW_TOO_NEW,
-                   "%s was written by a newer Netwright (version %d, this one reads up to %d). It was left as it is", path,
-                   (int)version, NW_PROJECT_VERSION);
+    return nw_fail(
+        error, NW_TOO_NEW,
+        "%s was written by a newer Netwright (version %d, this one reads up to %d). It was left as it is",
+        path, (int)version, NW_PROJECT_VERSION);
   if (!nw_json_is_object(nw_json_get(json, "network")))
     return nw_fail(error, NW_BAD_FORMAT, "%s has no network: the file is not whole", path);
   return NW_OK;
@@ -106,7 +107,8 @@ static char *resolve(const char *folder, const char *path)
                                     : g_canonicalize_filename(path, folder);
 }
 
-static NwStatus load_json(NwProject *project, const NwJson *json, const char *folder, const char *what, NwError *error)
+static NwStatus load_json(NwProject *project, const NwJson *json, const char *folder, const char *what,
+                          NwError *error)
 {
   NW_TRY(check_file(json, what, error));
   NwStatus status = restore_json(project, json, error);
@@ -163,8 +165,9 @@ NwStatus nw_project_open(const char *folder, NwProject **out, NwError *error)
   g_autofree char *path = g_build_filename(whole, "project.json", NULL);
   *out = NULL;
   if (!g_file_test(path, G_FILE_TEST_EXISTS))
-    return nw_fail(error, NW_NOT_FOUND, "%s is not a project: it holds no project.json. `netwright new %s` makes one",
-                   folder, folder);
+    return nw_fail(error, NW_NOT_FOUND,
+                   "%s is not a project: it holds no project.json. `netwright new %s` makes one", folder,
+                   folder);
   NwProject *project = nw_project_new();
   NwStatus status = load(project, whole, path, error);
   if (status == NW_OK)

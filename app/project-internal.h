@@ -41,8 +41,8 @@ gint64 nw_project_classes(NwProject *project);
 /* Infers everything anew. */
 void nw_project_check(NwProject *project);
 
-/* Undo: begin takes the state before a change; end keeps it as a step when the change was made (status NW_OK), else puts it
- * back. merge: changes in a row with the same word are one step (NULL: never). */
+/* Undo: begin takes the state before a change; end keeps it as a step when the change was made (status
+ * NW_OK), else puts it back. merge: changes in a row with the same word are one step (NULL: never). */
 typedef struct NwEdit {
   char *before;
 } NwEdit;

@@ -1,5 +1,5 @@
-/* Undo as states: each step keeps the network, the preprocessing and the settings as they were, as text. A text of a network of a
- * hundred blocks is some 20 kB, and no edit can be forgotten in it. */
+/* Undo as states: each step keeps the network, the preprocessing and the settings as they were, as text. A
+ * text of a network of a hundred blocks is some 20 kB, and no edit can be forgotten in it. */
 #include <string.h>
 
 #include "app/project-internal.h"

@@ -42,17 +42,20 @@ static void nw_project_finalize(GObject *object)
 
 static void nw_project_class_init(NwProjectClass *klass)
 {
-  static const char *const names[] = {"network-changed", "dataset-changed", "settings-changed", "history-changed"};
+  static const char *const names[] = {"network-changed", "dataset-changed", "settings-changed",
+                                      "history-changed"};
   G_OBJECT_CLASS(klass)->finalize = nw_project_finalize;
   for (guint i = 0; i < G_N_ELEMENTS(names); i++)
-    signals[i] = g_signal_new(names[i], NW_TYPE_PROJECT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[NW_SCAN_PROGRESS] = g_signal_new("scan-progress", NW_TYPE_PROJECT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                           G_TYPE_NONE, 2, G_TYPE_UINT, G_TYPE_UINT);
+    signals[i] =
+        g_signal_new(names[i], NW_TYPE_PROJECT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[NW_SCAN_PROGRESS] = g_signal_new("scan-progress", NW_TYPE_PROJECT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                           NULL, G_TYPE_NONE, 2, G_TYPE_UINT, G_TYPE_UINT);
 }
 
 static void nw_project_init(NwProject *self)
 {
-  /* GLib ends the program when a few bytes cannot be had; the engine's objects answer, but an empty network is as small. */
+  /* GLib ends the program when a few bytes cannot be had; the engine's objects answer, but an empty network
+   * is as small. */
   if (nw_network_new(&self->network, NULL) != NW_OK)
     g_error("no memory for an empty project");
   self->name = g_strdup(_("Untitled"));
@@ -145,7 +148,8 @@ gboolean nw_project_is_dirty(NwProject *project)
 void nw_project_check(NwProject *project)
 {
   const NwPreprocessing *p = project->preprocessing;
-  NwSpec input = nw_spec(NW_F32, 4, (int64_t[]){MAX(project->config.batch_size, 1), p->channels, p->height, p->width});
+  NwSpec input =
+      nw_spec(NW_F32, 4, (int64_t[]){MAX(project->config.batch_size, 1), p->channels, p->height, p->width});
   nw_network_report_clear(&project->report);
   memset(&project->report, 0, sizeof project->report);
   NwError error = {0};

@@ -15,7 +15,8 @@ typedef struct NwSessionEvent {
   char *text; /* g_free */
 } NwSessionEvent;
 
-/* Lock-free, one writer, one reader. When the reader sleeps, steps are dropped before anything else: the history has them all. */
+/* Lock-free, one writer, one reader. When the reader sleeps, steps are dropped before anything else: the
+ * history has them all. */
 enum { NW_RING_SIZE = 8192 };
 typedef struct NwRing {
   NwSessionEvent events[NW_RING_SIZE];
@@ -38,8 +39,8 @@ typedef struct NwWork {
 } NwWork;
 void nw_work_clear(NwWork *work);
 /* Loaders, model, trainer. network: what is trained; seed: the config's. */
-NwStatus nw_work_build(NwWork *work, const NwNetwork *network, const char *folder, const NwRunObserver *observer,
-                       NwError *error);
+NwStatus nw_work_build(NwWork *work, const NwNetwork *network, const char *folder,
+                       const NwRunObserver *observer, NwError *error);
 
 struct _NwSession {
   GObject parent;
@@ -49,8 +50,8 @@ struct _NwSession {
   _Atomic gboolean wake_pending;
   GThread *thread;
   NwWork work;
-  NwRunInfo *info; /* of the run, as the worker keeps it up to date */
-  gint64 batches;  /* an epoch */
+  NwRunInfo *info;       /* of the run, as the worker keeps it up to date */
+  gint64 batches;        /* an epoch */
   double seconds_before; /* trained before this session (resume) */
   gint64 started;        /* monotonic */
   _Atomic int state;     /* NwTrainerState as the worker sees it */

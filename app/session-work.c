@@ -33,14 +33,16 @@ static NwJson *make_extra(const NwManifest *manifest, const NwPreprocessing *pre
 static NwStatus build_loaders(NwWork *work, NwError *error)
 {
   guint64 seed = work->config.seed;
-  NW_TRY(nw_loader_new(work->manifest, NW_SPLIT_TRAIN, work->preprocessing, TRUE, seed, 0, &work->train, error));
+  NW_TRY(
+      nw_loader_new(work->manifest, NW_SPLIT_TRAIN, work->preprocessing, TRUE, seed, 0, &work->train, error));
   if (nw_manifest_count(work->manifest, NW_SPLIT_VAL, -1) == 0)
     return NW_OK;
-  return nw_loader_new(work->manifest, NW_SPLIT_VAL, work->preprocessing, FALSE, seed, 0, &work->validation, error);
+  return nw_loader_new(work->manifest, NW_SPLIT_VAL, work->preprocessing, FALSE, seed, 0, &work->validation,
+                       error);
 }
 
-NwStatus nw_work_build(NwWork *work, const NwNetwork *network, const char *folder, const NwRunObserver *observer,
-                       NwError *error)
+NwStatus nw_work_build(NwWork *work, const NwNetwork *network, const char *folder,
+                       const NwRunObserver *observer, NwError *error)
 {
   const NwPreprocessing *p = work->preprocessing;
   guint classes = work->manifest->classes->len;

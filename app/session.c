@@ -242,8 +242,12 @@ static void on_remark(void *owner, const char *text)
 
 static NwRunObserver observer_of(NwSession *self)
 {
-  return (NwRunObserver){.owner = self, .state = on_state, .step = on_step, .epoch = on_epoch,
-                         .checkpoint = on_checkpoint, .remark = on_remark};
+  return (NwRunObserver){.owner = self,
+                         .state = on_state,
+                         .step = on_step,
+                         .epoch = on_epoch,
+                         .checkpoint = on_checkpoint,
+                         .remark = on_remark};
 }
 
 /* ---- worker thread: the run ---- */
@@ -318,7 +322,8 @@ static void forget_last(NwSession *self)
   nw_run_info_free(self->info);
   self->info = NULL;
   g_hash_table_remove_all(self->series);
-  self->progress = (NwSessionProgress){.best_val_accuracy = NAN, .loss = NAN, .accuracy = NAN, .seconds_left = NAN};
+  self->progress =
+      (NwSessionProgress){.best_val_accuracy = NAN, .loss = NAN, .accuracy = NAN, .seconds_left = NAN};
   self->error = self->result = (NwError){0};
   self->seconds_before = 0;
   self->resuming = FALSE;
@@ -358,8 +363,8 @@ static char *network_name(NwProject *project)
 static NwStatus write_run_json(NwRunInfo *info, NwError *error)
 {
   g_autofree char *path = g_build_filename(info->folder, "run.json", NULL);
-  g_autofree char *text = g_strdup_printf("{\"run\":\"%s\",\"config\":%s,\"environment\":%s}\n", info->id, info->config,
-                                          info->environment);
+  g_autofree char *text = g_strdup_printf("{\"run\":\"%s\",\"config\":%s,\"environment\":%s}\n", info->id,
+                                          info->config, info->environment);
   return nw_file_write(path, text, strlen(text), error);
 }
 
@@ -416,7 +421,8 @@ NwStatus nw_session_start(NwSession *session, NwProject *project, const char *na
     status = register_run(session, project, name, error);
   if (status == NW_OK) {
     session->progress.epochs = session->work.config.epochs;
-    status = nw_work_build(&session->work, nw_project_network(project), session->info->folder, &observer, error);
+    status =
+        nw_work_build(&session->work, nw_project_network(project), session->info->folder, &observer, error);
     if (status != NW_OK) { /* the run exists: it tells why it never began */
       session->result = error != NULL ? *error : (NwError){.status = status};
       close_run(session, status);
@@ -432,13 +438,14 @@ NwStatus nw_session_start(NwSession *session, NwProject *project, const char *na
 
 /* ---- resuming ---- */
 
-static NwStatus find_checkpoint(NwSession *self, const NwRunInfo *info, char **path, gint64 *step, NwError *error)
+static NwStatus find_checkpoint(NwSession *self, const NwRunInfo *info, char **path, gint64 *step,
+                                NwError *error)
 {
   *path = g_build_filename(info->folder, "last.pth", NULL);
   NwJson *json = NULL;
   NwStatus status = nw_checkpoint_read_json(*path, &json, error);
   if (status == NW_OK)
-    *step = nw_json_get_int(nw_json_get(json, "counters"), "step", nw_json_get_int(json, "step", 0));
+    *step = nw_json_get_int(nw_json_get(json, "position"), "step", 0);
   nw_json_free(json);
   return status;
 }
@@ -453,7 +460,8 @@ static NwStatus refuse_running(const NwRunInfo *info, gint64 extra_epochs, NwErr
   if (info->state == NW_RUN_RUNNING || info->state == NW_RUN_PAUSED)
     return nw_fail(error, NW_BAD_STATE, _("Run %s is being trained by another process"), info->id);
   if (info->state == NW_RUN_FINISHED && extra_epochs <= 0)
-    return nw_fail(error, NW_BAD_STATE, _("Run %s is finished; --epochs N trains it on to N epochs"), info->id);
+    return nw_fail(error, NW_BAD_STATE, _("Run %s is finished; --epochs N trains it on to N epochs"),
+                   info->id);
   return NW_OK;
 }
 
@@ -462,7 +470,8 @@ static NwStatus check_same_data(const NwRunInfo *info, NwProject *project, NwErr
   if (g_strcmp0(nw_project_manifest(project)->digest, info->dataset_digest) == 0)
     return NW_OK;
   return nw_fail(error, NW_BAD_DATA,
-                 _("The data set %s has changed since run %s began, so it cannot go on exactly. Start a new training, or put the "
+                 _("The data set %s has changed since run %s began, so it cannot go on exactly. Start a new "
+                   "training, or put the "
                    "pictures back"),
                  info->dataset_root, info->id);
 }
@@ -470,8 +479,9 @@ static NwStatus check_same_data(const NwRunInfo *info, NwProject *project, NwErr
 /* The curves up to the checkpoint, so that the chart goes on where it stood. */
 static void load_series(NwSession *self, gint64 step)
 {
-  static const char *const metrics[] = {"train_loss", "train_accuracy", "lr",           "epoch_train_loss",
-                                        "epoch_train_accuracy", "val_loss", "val_accuracy"};
+  static const char *const metrics[] = {"train_loss",       "train_accuracy",       "lr",
+                                        "epoch_train_loss", "epoch_train_accuracy", "val_loss",
+                                        "val_accuracy"};
   for (guint i = 0; i < G_N_ELEMENTS(metrics); i++) {
     GArray *points = NULL;
     if (nw_history_metrics(self->history, self->info->id, metrics[i], &points, NULL) != NW_OK)
@@ -485,8 +495,8 @@ static void load_series(NwSession *self, gint64 step)
   }
 }
 
-static NwStatus prepare_resume(NwSession *self, const char *word, gint64 extra_epochs, NwProject **project, char **path,
-                               gint64 *step, NwError *error)
+static NwStatus prepare_resume(NwSession *self, const char *word, gint64 extra_epochs, NwProject **project,
+                               char **path, gint64 *step, NwError *error)
 {
   NW_TRY(nw_history_find(self->history, word, &self->info, error));
   NW_TRY(refuse_running(self->info, extra_epochs, error));
@@ -652,7 +662,8 @@ static void nw_session_init(NwSession *self)
   self->ring = g_new0(NwRing, 1);
   self->context = g_main_context_ref_thread_default();
   self->series = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_array_unref);
-  self->progress = (NwSessionProgress){.best_val_accuracy = NAN, .loss = NAN, .accuracy = NAN, .seconds_left = NAN};
+  self->progress =
+      (NwSessionProgress){.best_val_accuracy = NAN, .loss = NAN, .accuracy = NAN, .seconds_left = NAN};
 }
 
 NwSession *nw_session_new(NwHistory *history)

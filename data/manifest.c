@@ -43,6 +43,34 @@ void nw_manifest_free(NwManifest *manifest)
   g_free(manifest);
 }
 
+NwManifest *nw_manifest_copy(const NwManifest *manifest)
+{
+  NwManifest *m = nw_manifest_new(manifest->root);
+  GPtrArray *classes = m->classes, *problems = m->problems;
+  GArray *pictures = m->pictures;
+  char *root = m->root;
+  *m = *manifest;
+  m->root = root;
+  m->classes = classes;
+  m->pictures = pictures;
+  m->problems = problems;
+  m->store = nw_store_share(manifest->store);
+  for (guint i = 0; i < manifest->classes->len; i++)
+    g_ptr_array_add(classes, g_strdup(g_ptr_array_index(manifest->classes, i)));
+  g_array_append_vals(pictures, manifest->pictures->data, manifest->pictures->len);
+  for (guint i = 0; i < pictures->len; i++) {
+    NwPictureEntry *entry = &g_array_index(pictures, NwPictureEntry, i);
+    entry->path = g_strdup(entry->path);
+  }
+  for (guint i = 0; i < manifest->problems->len; i++) {
+    NwProblem *problem = g_memdup2(g_ptr_array_index(manifest->problems, i), sizeof *problem);
+    problem->path = g_strdup(problem->path);
+    problem->text = g_strdup(problem->text);
+    g_ptr_array_add(problems, problem);
+  }
+  return m;
+}
+
 void nw_problem_add(NwManifest *manifest, const char *kind, gboolean left_out, guint count, const char *path,
                     const char *format, ...)
 {

@@ -74,7 +74,9 @@ void nw_scan_options_init(NwScanOptions *options);
  * them) and lists it. NW_BAD_DATA with a sentence when there is nothing to train on: no pictures, one class,
  * not a folder. NW_NOT_FOUND: no such place. NW_CANCELLED: progress said so. */
 NwStatus nw_manifest_scan(const char *root, const NwScanOptions *options, NwManifest **out, NwError *error);
-void nw_manifest_free(NwManifest *manifest);                                   /* NULL is allowed */
+void nw_manifest_free(NwManifest *manifest);
+/* A copy that can be split otherwise while this one is being trained on; what is open stays shared. */
+NwManifest *nw_manifest_copy(const NwManifest *manifest);                      /* NULL is allowed */
 guint nw_manifest_count(const NwManifest *manifest, NwSplit split, int label); /* label -1: all */
 NwJson *nw_manifest_to_json(const NwManifest *manifest); /* the form of `netwright scan --json` */
 /* Splits again with another seed or share (no effect when own_split). */

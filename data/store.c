@@ -1,5 +1,7 @@
 #include "data/store.h"
 
+#include <stdatomic.h>
+
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,9 +9,15 @@
 #include "data/frame.h"
 #include "data/words.h"
 
+NwStore *nw_store_share(NwStore *store)
+{
+  atomic_fetch_add(&store->others, 1);
+  return store;
+}
+
 void nw_store_free(NwStore *store)
 {
-  if (!store)
+  if (!store || atomic_fetch_sub(&store->others, 1) > 0)
     return;
   nw_zip_free(store->zip);
   nw_tar_free(store->tar);

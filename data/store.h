@@ -57,6 +57,7 @@ typedef struct NwZip NwZip;
 typedef struct NwTar NwTar;
 
 struct NwStore {
+  _Atomic int others; /* manifests that share it, beside the first */
   NwDataKind kind;
   char *root; /* of a folder: where paths begin */
   NwZip *zip;
@@ -64,6 +65,8 @@ struct NwStore {
   NwPacked packed;
 };
 
+/* The last holder frees it. Nothing in it changes after the scan, so it may be read from many threads. */
+NwStore *nw_store_share(NwStore *store);
 void nw_store_free(NwStore *store);
 /* All bytes of one picture; *bytes lies in room or in the store. NW_NOT_FOUND: it is gone; NW_IO: it cannot
  * be read. Not for packed sets. */
