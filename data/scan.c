@@ -256,8 +256,8 @@ static NwStatus scan_file(NwManifest *m, const char *root, const NwScanOptions *
   listing.progress = options->progress;
   listing.owner = options->owner;
   m->kind = m->store->kind = NW_DATA_ARCHIVE;
-  NwStatus status = zip ? nw_zip_open(root, &m->store->zip, &listing, error)
-                        : nw_tar_open(root, &m->store->tar, &listing, error);
+  NwStatus status = zip ? nw_store_zip_open(root, &m->store->zip, &listing, error)
+                        : nw_store_tar_open(root, &m->store->tar, &listing, error);
   if (status == NW_OK)
     status = scan_listing(m, &listing, options, shown, error);
   nw_listing_clear(&listing);

@@ -168,7 +168,7 @@ static NwStatus read_all(NwTar *tar, NwListing *listing, NwError *error)
   return status;
 }
 
-NwStatus nw_tar_open(const char *path, NwTar **out, NwListing *listing, NwError *error)
+NwStatus nw_store_tar_open(const char *path, NwTar **out, NwListing *listing, NwError *error)
 {
   NwTar *tar = g_new0(NwTar, 1);
   *out = NULL;
@@ -191,12 +191,12 @@ NwStatus nw_tar_open(const char *path, NwTar **out, NwListing *listing, NwError 
   if (status == NW_OK)
     *out = tar;
   else
-    nw_tar_free(tar);
+    nw_store_tar_free(tar);
   return status;
 }
 
-NwStatus nw_tar_read(const NwTar *tar, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
-                     NwError *error)
+NwStatus nw_store_tar_read(const NwTar *tar, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
+                           NwError *error)
 {
   const TarEntry *entry = &g_array_index(tar->entries, TarEntry, record);
   *n = entry->size;
@@ -218,7 +218,7 @@ NwStatus nw_tar_read(const NwTar *tar, guint32 record, NwBytes *room, const guin
   return NW_OK;
 }
 
-void nw_tar_free(NwTar *tar)
+void nw_store_tar_free(NwTar *tar)
 {
   if (!tar)
     return;

@@ -185,7 +185,7 @@ static NwStatus read_directory(NwZip *zip, const Directory *directory, NwListing
   return status;
 }
 
-NwStatus nw_zip_open(const char *path, NwZip **out, NwListing *listing, NwError *error)
+NwStatus nw_store_zip_open(const char *path, NwZip **out, NwListing *listing, NwError *error)
 {
   NwZip *zip = g_new0(NwZip, 1);
   Directory directory = {0};
@@ -204,7 +204,7 @@ NwStatus nw_zip_open(const char *path, NwZip **out, NwListing *listing, NwError 
   if (status == NW_OK)
     *out = zip;
   else
-    nw_zip_free(zip);
+    nw_store_zip_free(zip);
   return status;
 }
 
@@ -221,8 +221,8 @@ static NwStatus unpack(const guint8 *in, gsize packed, guint8 *out, gsize size, 
   return NW_OK;
 }
 
-NwStatus nw_zip_read(const NwZip *zip, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
-                     NwError *error)
+NwStatus nw_store_zip_read(const NwZip *zip, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
+                           NwError *error)
 {
   const ZipEntry *entry = &g_array_index(zip->entries, ZipEntry, record);
   guint8 header[30];
@@ -248,7 +248,7 @@ NwStatus nw_zip_read(const NwZip *zip, guint32 record, NwBytes *room, const guin
   return NW_OK;
 }
 
-void nw_zip_free(NwZip *zip)
+void nw_store_zip_free(NwZip *zip)
 {
   if (!zip)
     return;

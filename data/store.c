@@ -19,8 +19,8 @@ void nw_store_free(NwStore *store)
 {
   if (!store || atomic_fetch_sub(&store->others, 1) > 0)
     return;
-  nw_zip_free(store->zip);
-  nw_tar_free(store->tar);
+  nw_store_zip_free(store->zip);
+  nw_store_tar_free(store->tar);
   g_free(store->packed.pixels);
   g_free(store->root);
   g_free(store);
@@ -30,9 +30,9 @@ NwStatus nw_store_read(const NwStore *store, const NwPictureEntry *entry, NwByte
                        gsize *n, NwError *error)
 {
   if (store->zip)
-    return nw_zip_read(store->zip, entry->record, room, bytes, n, error);
+    return nw_store_zip_read(store->zip, entry->record, room, bytes, n, error);
   if (store->tar)
-    return nw_tar_read(store->tar, entry->record, room, bytes, n, error);
+    return nw_store_tar_read(store->tar, entry->record, room, bytes, n, error);
   if (!entry->path)
     return nw_fail(error, NW_BAD_STATE, "a packed set has no files");
   char *path = g_build_filename(store->root, entry->path, NULL);

@@ -78,12 +78,12 @@ gboolean nw_store_is_there(const NwStore *store);
 const guint8 *nw_store_packed(const NwStore *store, const NwPictureEntry *entry);
 
 NwStatus nw_walk(const char *root, NwListing *listing, NwError *error);
-NwStatus nw_zip_open(const char *path, NwZip **out, NwListing *listing, NwError *error);
-NwStatus nw_zip_read(const NwZip *zip, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
-                     NwError *error);
-void nw_zip_free(NwZip *zip);
+NwStatus nw_store_zip_open(const char *path, NwZip **out, NwListing *listing, NwError *error);
+NwStatus nw_store_zip_read(const NwZip *zip, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
+                           NwError *error);
+void nw_store_zip_free(NwZip *zip);
 /* One pass over it; pictures of compressed archives are kept in memory. */
-NwStatus nw_tar_open(const char *path, NwTar **out, NwListing *listing, NwError *error);
-NwStatus nw_tar_read(const NwTar *tar, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
-                     NwError *error);
-void nw_tar_free(NwTar *tar);
+NwStatus nw_store_tar_open(const char *path, NwTar **out, NwListing *listing, NwError *error);
+NwStatus nw_store_tar_read(const NwTar *tar, guint32 record, NwBytes *room, const guint8 **bytes, gsize *n,
+                           NwError *error);
+void nw_store_tar_free(NwTar *tar);

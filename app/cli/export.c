@@ -1,0 +1,49 @@
+/* netwright export RUN --format weights|torchscript --output FILE [--checkpoint best|last] */
+#include <stdio.h>
+
+#include "app/cli/cli.h"
+#include "app/export.h"
+
+static int no_format(const char *name)
+{
+  GString *names = g_string_new(NULL);
+  const NwExportFormat *format;
+  for (guint i = 0; (format = nw_export_format_at(i)) != NULL; i++)
+    g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", format->id);
+  int code = nw_cli_usage("export", _("--format must be one of %s, not \"%s\""), names->str,
+                          name != NULL ? name : "");
+  g_string_free(names, TRUE);
+  return code;
+}
+
+int nw_cli_export(int argc, char **argv)
+{
+  g_autofree char *format_id = NULL, *output = NULL, *checkpoint = NULL, *folder = NULL, *report = NULL;
+  const GOptionEntry entries[] = {
+      {"format", 'f', 0, G_OPTION_ARG_STRING, &format_id, N_("weights (state_dict) or torchscript"),
+       N_("NAME")},
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, N_("File to write"), N_("FILE")},
+      {"checkpoint", 'c', 0, G_OPTION_ARG_STRING, &checkpoint, N_("best (default) or last"), N_("NAME")},
+      NW_CLI_HISTORY_OPTION(folder),
+      {NULL}};
+  int code;
+  if (!nw_cli_parse("export", entries, &argc, &argv, 1, 1, &code))
+    return code;
+  const NwExportFormat *format = nw_export_format_find(format_id);
+  if (format == NULL)
+    return no_format(format_id);
+  if (output == NULL)
+    return nw_cli_usage("export", _("--output FILE is missing"));
+  if (checkpoint != NULL && !g_str_equal(checkpoint, "best") && !g_str_equal(checkpoint, "last"))
+    return nw_cli_usage("export", _("--checkpoint must be best or last, not \"%s\""), checkpoint);
+  NwHistory *history = nw_cli_history(folder, &code);
+  if (history == NULL)
+    return code;
+  NwError error = {0};
+  NwStatus status = nw_export_run(history, argv[1], checkpoint != NULL ? checkpoint : "best", format, output,
+                                  &report, &error);
+  if (status == NW_OK)
+    printf("%s\n%s\n", output, report);
+  nw_history_close(history);
+  return status == NW_OK ? NW_EXIT_DONE : nw_cli_fail(status, &error);
+}

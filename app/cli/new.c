@@ -1,0 +1,93 @@
+/* netwright new DIR --template simplecnn [--data FOLDER] [--size 28x28x1] */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/cli/new.h"
+
+static void print_templates(void)
+{
+  const NwTemplate *tmpl;
+  for (size_t i = 0; (tmpl = nw_template_at(i)) != NULL; i++)
+    printf("%-18s %s\n", tmpl->id, _(tmpl->doc));
+}
+
+int nw_cli_no_template(const char *command, const char *name)
+{
+  GString *names = g_string_new(NULL);
+  const NwTemplate *tmpl;
+  for (size_t i = 0; (tmpl = nw_template_at(i)) != NULL; i++)
+    g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", tmpl->id);
+  int code = nw_cli_usage(command, _("there is no template \"%s\"; there are %s"), name, names->str);
+  g_string_free(names, TRUE);
+  return code;
+}
+
+NwStatus nw_cli_fill_project(NwProject *project, const NwTemplate *tmpl, const char *data, const char *size,
+                             NwError *error)
+{
+  guint channels = (guint)tmpl->channels, height = (guint)tmpl->height, width = (guint)tmpl->width;
+  if (size != NULL && !nw_cli_parse_size(size, &height, &width, &channels))
+    return nw_fail(error, NW_BAD_ARGUMENT,
+                   _("--size is written as HEIGHTxWIDTHxCHANNELS, such as 28x28x1; \"%s\" is not"), size);
+  NwPreprocessing *preprocessing = nw_preprocessing_new(channels, height, width);
+  NwStatus status = nw_project_set_preprocessing(project, preprocessing, error);
+  nw_preprocessing_free(preprocessing);
+  if (status == NW_OK && data != NULL)
+    status = nw_project_set_dataset(project, data, error);
+  /* A size that was asked for stands, whatever size the pictures have. */
+  if (status == NW_OK && data != NULL && size != NULL) {
+    preprocessing = nw_preprocessing_new(channels, height, width);
+    status = nw_project_set_preprocessing(project, preprocessing, error);
+    nw_preprocessing_free(preprocessing);
+    if (status == NW_OK)
+      status = nw_project_measure_normalization(project, error);
+  }
+  return status == NW_OK ? nw_project_use_template(project, tmpl, error) : status;
+}
+
+int nw_cli_new(int argc, char **argv)
+{
+  g_autofree char *template_id = NULL, *data = NULL, *size = NULL;
+  gboolean list = FALSE;
+  const GOptionEntry entries[] = {
+      {"template", 't', 0, G_OPTION_ARG_STRING, &template_id, N_("What to begin with (default: simplecnn)"),
+       N_("NAME")},
+      {"data", 'd', 0, G_OPTION_ARG_FILENAME, &data,
+       N_("Folder of pictures, archive of one, MNIST or CIFAR-10"), N_("FOLDER")},
+      {"size", 's', 0, G_OPTION_ARG_STRING, &size, N_("Size of the pictures the network sees"), N_("HxWxC")},
+      {"list", 'l', 0, G_OPTION_ARG_NONE, &list, N_("List the templates"), NULL},
+      {NULL}};
+  int code;
+  if (!nw_cli_parse("new", entries, &argc, &argv, 0, 1, &code))
+    return code;
+  if (list) {
+    print_templates();
+    return NW_EXIT_DONE;
+  }
+  if (argc < 2)
+    return nw_cli_usage("new", _("the project's folder is missing"));
+  const NwTemplate *tmpl = nw_template_find(template_id != NULL ? template_id : "simplecnn");
+  if (tmpl == NULL)
+    return nw_cli_no_template("new", template_id);
+  g_autoptr(NwProject) project = nw_project_new();
+  g_autofree char *name = g_path_get_basename(argv[1]);
+  NwError error = {0};
+  nw_project_set_name(project, name);
+  NwStatus status = nw_cli_fill_project(project, tmpl, data, size, &error);
+  if (status == NW_OK)
+    status = nw_project_save_as(project, argv[1], &error);
+  if (status != NW_OK)
+    return nw_cli_fail(status, &error);
+  printf(_("Made %s: %s"), argv[1], tmpl->label);
+  if (nw_project_manifest(project) != NULL) {
+    const NwManifest *m = nw_project_manifest(project);
+    printf(_(", %u classes, %u pictures to train, %u to validate"), m->classes->len,
+           nw_manifest_count(m, NW_SPLIT_TRAIN, -1), nw_manifest_count(m, NW_SPLIT_VAL, -1));
+    puts("");
+    nw_cli_print_problems(m, stdout, 5);
+  } else {
+    puts("");
+  }
+  printf(_("Next: netwright train %s\n"), argv[1]);
+  return NW_EXIT_DONE;
+}
