@@ -66,7 +66,10 @@ def main():
             ours.ask(f"dump {epoch} {boxes} {pixels}")
             for name, side in peers.items():
                 n, worst, worst_float = side.ask(f"check {boxes} {pixels}")
-                same = same and int(n) == 500 and int(worst) == 0
+                # Pillow 13 runs the two passes of some tall resizes in the other order, and then differs from all older ones
+                # (Debian's too) by 1 in some bytes. Our order is the older one.
+                allowed = 1 if int(name.rsplit(" ", 1)[1].split(".")[0]) >= 13 else 0
+                same = same and int(n) == 500 and int(worst) <= allowed
                 if not as_json:
                     print(f"same pixels as {name}: {n} pictures, largest difference of a byte {worst}, "
                           f"of a normalised number {float(worst_float):.2g}")
