@@ -139,10 +139,7 @@ static NwStatus lay_out(Layout *layout, NwNode *node, NwError *error)
 static NwStatus keep_plain(Layout *layout, NwVal *keep, NwError *error)
 {
   NwVal value = nw_val_resolve(*keep);
-  NW_TRY(in_block(layout, value, 0, nw_node_of(value)->block, keep, error));
-  nw_slot_of(value)->kept = false;
-  nw_slot_of(*keep)->kept = true;
-  return NW_OK;
+  return in_block(layout, value, 0, nw_node_of(value)->block, keep, error);
 }
 
 NwStatus nw_pass_layout(NwProgram *program, bool exact, NwError *error)

@@ -465,6 +465,79 @@ static void test_graph_errors(void)
   nw_graph_free(other.graph);
 }
 
+/* A parameter is read, changed by an optimizer step, and read again: each reader sees its own time, though
+ * the step is moved up, and though a convolution reads a copy in another layout. */
+static void test_order(void)
+{
+  NwError *e = &fx_error;
+  NwSpec shape = nw_spec(NW_F32, 4, (int64_t[]){2, 16, 6, 6}),
+         filter = nw_spec(NW_F32, 4, (int64_t[]){16, 16, 3, 3});
+  NwSpec one = nw_spec(NW_F32, 0, NULL), whole = nw_spec(NW_I64, 0, NULL);
+  int64_t n = nw_spec_count(&shape), m = nw_spec_count(&filter), n_out = 2 * 16 * 4 * 4, step = 1;
+  float *param = nw_alloc(sizeof(float) * (size_t)n), *gradient = nw_alloc(sizeof(float) * (size_t)n);
+  float *weight = nw_alloc(sizeof(float) * (size_t)m), *first[3] = {0}, lr = 0.5f;
+  NwPhilox key = {3, 3};
+  for (int64_t i = 0; i < n; i++)
+    gradient[i] = (float)nw_normal(key, 1, (uint64_t)i);
+  for (int64_t i = 0; i < m; i++)
+    weight[i] = (float)nw_normal(key, 2, (uint64_t)i);
+  for (int exact = 1; exact >= 0; exact--) {
+    NwGraph *graph;
+    NwVal in[5], keep[4], none[NW_MAX_PORTS];
+    char attrs[256], sgd[256];
+    fx_ok(nw_graph_new(&graph, e));
+    fx_ok(nw_graph_input(graph, "param", &shape, NW_INPUT_PARAM, true, &in[0], e));
+    fx_ok(nw_graph_input(graph, "gradient", &shape, NW_INPUT_DATA, false, &in[1], e));
+    fx_ok(nw_graph_input(graph, "lr", &one, NW_INPUT_DATA, false, &in[2], e));
+    fx_ok(nw_graph_input(graph, "step", &whole, NW_INPUT_DATA, false, &in[3], e));
+    fx_ok(nw_graph_input(graph, "weight", &filter, NW_INPUT_PARAM, false, &in[4], e));
+    nw_attrs_init(fx_op("conv2d"), attrs);
+    fx_ok(nw_attr_set_text(fx_op("conv2d"), attrs, "out_channels", "16", e));
+    fx_ok(nw_attr_set_text(fx_op("conv2d"), attrs, "bias", "false", e));
+    nw_attrs_init(fx_op("sgd"), sgd);
+    fx_ok(nw_attr_set_text(fx_op("sgd"), sgd, "momentum", "0", e));
+    NwVal conv[2] = {in[0], in[4]};
+    /* another reader stands between, so that moving the step up by one place too many shows */
+    fx_ok(nw_graph_emit(graph, fx_op("conv2d"), attrs, conv, 2, &keep[0], e));
+    fx_ok(nw_graph_emit(graph, fx_op("sigmoid"), NULL, in, 1, &keep[1], e));
+    fx_ok(nw_graph_emit(graph, fx_op("sgd"), sgd, in, 4, none, e));
+    fx_ok(nw_graph_emit(graph, fx_op("sigmoid"), NULL, in, 1, &keep[2], e));
+    fx_ok(nw_graph_emit(graph, fx_op("conv2d"), attrs, conv, 2, &keep[3], e));
+    NwPlanOptions options = {.exact = exact};
+    NwPlan *plan;
+    fx_ok(nw_plan_compile(graph, keep, 4, &options, &plan, e));
+    for (int64_t i = 0; i < n; i++)
+      param[i] = (float)nw_normal(key, 0, (uint64_t)i);
+    void *data[5] = {param, gradient, &lr, &step, weight};
+    for (int i = 0; i < 5; i++)
+      fx_ok(nw_plan_bind(plan, in[i], data[i], e));
+    fx_ok(nw_plan_run(plan, NULL, e));
+    const float *before = nw_plan_data(plan, keep[1]), *after = nw_plan_data(plan, keep[2]);
+    for (int64_t i = 0; i < n; i++) {
+      double old = nw_normal(key, 0, (uint64_t)i), fresh = old - lr * gradient[i];
+      g_assert_cmpfloat(fabs(param[i] - fresh), <, 1e-5);
+      g_assert_cmpfloat(fabs(before[i] - 1 / (1 + exp(-old))), <, 1e-5);
+      g_assert_cmpfloat(fabs(after[i] - 1 / (1 + exp(-fresh))), <, 1e-5);
+    }
+    for (int k = 0; k < 2; k++) {
+      const float *y = nw_plan_data(plan, keep[k * 3]);
+      if (exact)
+        first[k] = g_memdup2(y, sizeof(float) * (size_t)n_out);
+      else
+        g_assert_cmpfloat(fx_distance(y, first[k], n_out), <, 1e-4);
+    }
+    if (!exact)
+      g_assert_cmpint(count_op(plan, "reorder"), >, 0);
+    nw_plan_free(plan);
+  }
+  g_assert_cmpfloat(fx_distance(first[1], first[0], n_out), >, 0.1);
+  g_free(first[0]);
+  g_free(first[1]);
+  nw_free(param);
+  nw_free(gradient);
+  nw_free(weight);
+}
+
 /* No gradient: the value does not depend on it. */
 static void test_no_flow(void)
 {
@@ -548,6 +621,7 @@ int main(int argc, char **argv)
   g_test_add_func("/plan/fault", test_fault);
   g_test_add_func("/plan/timing", test_timing);
   g_test_add_func("/graph/fan-out", test_fan_out);
+  g_test_add_func("/graph/order", test_order);
   g_test_add_func("/graph/errors", test_graph_errors);
   g_test_add_func("/graph/no-flow", test_no_flow);
   g_test_add_func("/graph/no-gradient", test_no_gradient);
