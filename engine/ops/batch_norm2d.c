@@ -74,7 +74,7 @@ static NwStatus norm_infer(const NwOp *op, const void *attrs, const NwSpec *in, 
   if (!nw_spec_is(in, n_in, NW_BN_COUNT) || in[NW_BN_COUNT].dtype != NW_I64 ||
       nw_spec_count(&in[NW_BN_COUNT]) != 1)
     return nw_fail(error, NW_BAD_SHAPE, "%s: num_batches_tracked needs one whole number", nw_op_name(op));
-  if (a->training && in[0].dims[0] * in[0].dims[2] * in[0].dims[3] == 1)
+  if (a->training && in[0].dims[0] == 1 && in[0].dims[2] == 1 && in[0].dims[3] == 1)
     return nw_fail(
         error, NW_BAD_SHAPE,
         "%s expected more than 1 value per channel when training; use a larger batch or larger pictures",

@@ -64,7 +64,7 @@ NwStatus nw_conv2d_infer_y(const NwOp *op, const NwConv2d *a, const NwSpec *in, 
   if (!nw_spec_is(in, n_in, 1))
     return nw_fail(error, NW_BAD_SHAPE, "%s has no weight", nw_op_name(op));
   const NwSpec *w = &in[1];
-  if (w->ndim != 4 || w->dtype != in[0].dtype || w->dims[1] * a->groups != in[0].dims[1] ||
+  if (w->ndim != 4 || w->dtype != in[0].dtype || w->dims[1] != in[0].dims[1] / a->groups ||
       w->dims[0] != a->out_channels || w->dims[2] != a->kernel_size.v[0] ||
       w->dims[3] != a->kernel_size.v[1]) {
     char text[64];
