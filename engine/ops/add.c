@@ -3,6 +3,7 @@
 #include "engine/ops/elementwise.h"
 
 NW_BINARY(add, void, x + v)
+NW_BINARY(add_relu, void, x + v < 0 ? 0 : x + v)
 
 static const NwPort add_in[] = {{"x", NW_PORT_DATA, 0, N_("Any numbers.")},
                                 {"other", NW_PORT_DATA, 0, N_("As many numbers, in the same shape.")}};
@@ -28,6 +29,42 @@ static NwStatus rule(NwGrad *g, NwError *error)
   return NW_OK;
 }
 
+/* ---- add_relu_grad: (x + other) where y > 0 ---- */
+static const NwPort masked_in[] = {{"x", NW_PORT_DATA}, {"other", NW_PORT_DATA}, {"y", NW_PORT_DATA}};
+
+static NwStatus masked_infer(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out,
+                             NwError *error)
+{
+  NW_TRY(nw_infer_pair(op, attrs, in, n_in, out, error));
+  if (!nw_spec_is(in, n_in, 2))
+    return nw_fail(error, NW_BAD_SHAPE, "%s needs the value of the ReLU", op->id);
+  return nw_need_same(op, &in[0], &in[2], error);
+}
+
+static void masked_floats(void *context, int64_t begin, int64_t end, int thread)
+{
+  const NwCall *call = context;
+  const float *a = call->in_data[0], *b = call->in_data[1], *y = call->in_data[2];
+  float *out = call->out_data[0];
+  for (int64_t i = begin; i < end; i++) {
+    float sum = a[i] + b[i];
+    out[i] = y[i] > 0 ? sum : 0.f;
+  }
+}
+
+NW_INLINE void masked_each(const NwCall *call, int64_t begin, int64_t end, bool wide)
+{
+  for (int64_t i = begin; i < end; i++) {
+    double sum = nw_get(call->in_data[0], i, wide) + nw_get(call->in_data[1], i, wide);
+    nw_put(call->out_data[0], i, nw_get(call->in_data[2], i, wide) > 0 ? sum : 0, wide);
+  }
+}
+NW_ELEMENTWISE_RUNS(masked)
+
+static const NwKernel relu_kernels[] = {NW_SIMPLE_ANY(add_relu_simple), NW_PLAIN(add_relu_plain)};
+static const NwKernel masked_kernels[] = {NW_SIMPLE_ANY(masked_simple), NW_PLAIN(masked_plain)};
+static const NwFusion fusions[] = {{"relu", "add_relu", NULL, NULL},
+                                   {"relu_grad", "add_relu_grad", NULL, NULL}};
 static const NwKernel kernels[] = {NW_SIMPLE_ANY(add_simple), NW_PLAIN(add_plain)};
 static const NwOpCase cases[] = {{"", "2x8x5x5 2x8x5x5"}, {"", "3x7 3x7"}, {"", "1x3x2x9 1x3x2x9"}};
 
@@ -47,7 +84,12 @@ const NwOp nw_ops_add[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     NW_FUSIONS(fusions),
      .torchscript = "torch.add($x, $other)",
      NW_CASES(cases)},
+    {NW_INTERNAL("add_relu", add_in, nw_activation_out), .flags = NW_OP_INPLACE | NW_OP_COMMUTATIVE,
+     .infer = infer, .cost = nw_cost_elements, NW_KERNELS(relu_kernels), NW_CASES(cases)},
+    {NW_INTERNAL("add_relu_grad", masked_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,
+     .infer = masked_infer, .cost = nw_cost_elements, NW_KERNELS(masked_kernels)},
 };
 NW_OPS_END(add);

@@ -297,30 +297,31 @@ NW_INLINE void flush(Sums *s)
   }
 }
 
-/* Adds x−shift and its square, or dy and dy·(x−shift), of one plane of `length` floats. */
+/* One piece more: x−shift and its square, or dy (where y > 0) and dy·(x−shift). */
+NW_INLINE void add_piece(Sums *s, const float *x, const float *dy, const float *y, const float *shift, int n)
+{
+  for (int k = 0; k < n; k++) {
+    float v = x[k] - shift[k], d = dy ? dy[k] : v;
+    d = y && !(y[k] > 0) ? 0 : d;
+    s->a[k] += d;
+    s->b[k] += d * v;
+  }
+}
+
+/* A plane of `length` floats. dy and y: NULL, or known not to be, where this is inlined. */
 NW_INLINE void add_plane(Sums *s, const float *x, const float *dy, const float *y, const float *shift,
                          int64_t length)
 {
   int64_t i = 0;
   int pieces = 0;
   for (; i + PIECE <= length; i += PIECE) {
-    for (int k = 0; k < PIECE; k++) {
-      float v = x[i + k] - shift[k];
-      float d = dy == NULL ? v : y == NULL ? dy[i + k] : y[i + k] > 0 ? dy[i + k] : 0.f;
-      s->a[k] += d;
-      s->b[k] += d * v;
-    }
+    add_piece(s, x + i, dy ? dy + i : NULL, y ? y + i : NULL, shift, PIECE);
     if (++pieces == FLUSH) {
       flush(s);
       pieces = 0;
     }
   }
-  for (int k = 0; i + k < length; k++) {
-    float v = x[i + k] - shift[k];
-    float d = dy == NULL ? v : y == NULL ? dy[i + k] : y[i + k] > 0 ? dy[i + k] : 0.f;
-    s->a[k] += d;
-    s->b[k] += d * v;
-  }
+  add_piece(s, x + i, dy ? dy + i : NULL, y ? y + i : NULL, shift, (int)(length - i));
   flush(s);
 }
 
@@ -410,16 +411,23 @@ static NwStatus norm_simple(const NwCall *call, void *state, NwError *error)
 }
 
 /* dx = k·dy + p·(x − mean) + q, with what training takes away in p and q. */
-NW_INLINE void grad_plane(float *dx, const float *dy, const float *y, const float *x, const float *mean,
-                          const float *k, const float *p, const float *q, int64_t length)
+NW_INLINE void grad_piece(float *restrict dx, const float *dy, const float *y, const float *x,
+                          const float *mean, const float *k, const float *p, const float *q, int n)
 {
-  for (int64_t i = 0; i < length; i += PIECE) {
-    int64_t n = length - i < PIECE ? length - i : PIECE;
-    for (int j = 0; j < n; j++) {
-      float d = y == NULL || y[i + j] > 0 ? dy[i + j] : 0.f;
-      dx[i + j] = k[j] * d + (p[j] * (x[i + j] - mean[j]) + q[j]);
-    }
+  for (int j = 0; j < n; j++) {
+    float d = dy[j];
+    d = y && !(y[j] > 0) ? 0 : d;
+    dx[j] = k[j] * d + (p[j] * (x[j] - mean[j]) + q[j]);
   }
+}
+
+NW_INLINE void grad_plane(float *restrict dx, const float *dy, const float *y, const float *x,
+                          const float *mean, const float *k, const float *p, const float *q, int64_t length)
+{
+  int64_t i = 0;
+  for (; i + PIECE <= length; i += PIECE)
+    grad_piece(dx + i, dy + i, y ? y + i : NULL, x + i, mean, k, p, q, PIECE);
+  grad_piece(dx + i, dy + i, y ? y + i : NULL, x + i, mean, k, p, q, (int)(length - i));
 }
 
 static void grad_blocks(void *context, int64_t begin, int64_t end, int thread)

@@ -70,7 +70,7 @@ static int compare_pair(const NwOp *op, const char *attrs_text, const char *shap
   for (int i = 1; i < next->n_inputs; i++) {
     const char *name = next->inputs[i].name;
     NwSpec spec = nw_spec(NW_F32, 1, &y->dims[1]);
-    if (strcmp(name, "other") == 0 || strcmp(name, "x") == 0)
+    if (strcmp(name, "other") == 0 || strcmp(name, "x") == 0 || strcmp(name, "v") == 0)
       spec = *y;
     else if (strcmp(name, "num_batches_tracked") == 0)
       spec = nw_spec(NW_I64, 0, NULL);
