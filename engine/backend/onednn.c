@@ -38,9 +38,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 static bool ready;
+static char version[32];
 
 static void start(void)
 {
+  const dnnl_version_t *v = dnnl_version();
+  snprintf(version, sizeof version, "%d.%d.%d", v->major, v->minor, v->patch);
   if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
     return;
   ready = dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
@@ -54,11 +57,8 @@ bool nw_onednn_available(void)
 
 const char *nw_onednn_version(void)
 {
-  static char text[32];
-  const dnnl_version_t *v = dnnl_version();
-  if (text[0] == 0)
-    snprintf(text, sizeof text, "%d.%d.%d", v->major, v->minor, v->patch);
-  return text;
+  pthread_once(&once, start);
+  return version;
 }
 
 static NwStatus fail(NwError *error, const char *what, dnnl_status_t status)
