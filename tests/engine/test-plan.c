@@ -325,6 +325,7 @@ static void test_memory(void)
     check_memory("simpleclassifier", 3, 224, 32, training, false);
     check_memory("resnet-small", 3, 32, 64, training, false);
     check_memory("resnet-small", 3, 32, 64, training, true);
+    check_memory("resnet18", 3, 224, 16, training, false);
   }
 }
 
