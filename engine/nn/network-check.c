@@ -243,9 +243,9 @@ static void check_output(Check *check)
         attr != NULL ? attr->key : "", text);
 }
 
-/* Parameters, gradients and two moments; then every block's output, which backward needs, and the gradients
- * that flow between two blocks at a time. A block that may lie on its input costs nothing of its own. The
- * plan knows the exact number; this one is for a badge that follows every edit. */
+/* Parameters and two moments; the gradients of the largest block, since the optimizer takes each as soon as
+ * it is there; and every block's output, which backward may need. A block that may lie on its input costs
+ * nothing of its own. The plan knows the exact number; this one is for a badge that follows every edit. */
 static int64_t estimate_training(const Check *check)
 {
   int64_t kept = 0, largest = 0;
@@ -253,10 +253,10 @@ static int64_t estimate_training(const Check *check)
     const NwBlockReport *block = &check->report->blocks[i];
     if (!(check->network->blocks[i]->op->flags & NW_OP_INPLACE))
       kept += block->bytes_out;
-    if (block->bytes_out > largest)
-      largest = block->bytes_out;
+    if (block->parameters > largest)
+      largest = block->parameters;
   }
-  return check->report->parameters * 4 * 4 + kept + 2 * largest;
+  return check->report->parameters * 3 * 4 + largest * 4 + kept;
 }
 
 NwStatus nw_network_check(const NwNetwork *network, const NwSpec *input, int64_t classes,

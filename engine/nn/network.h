@@ -29,7 +29,9 @@ const NwBlock *nw_network_at(const NwNetwork *network, int index); /* in order o
 const NwBlock *nw_network_find(const NwNetwork *network, uint32_t id);
 const NwBlock *nw_network_find_name(const NwNetwork *network, const char *name);
 
-/* name NULL: a free one is made from the op ("conv1"). id 0: the next free one. */
+/* name NULL: a free one is made from the op ("conv1"). Names have letters, digits, '_', and dots between parts; no name may
+ * lie inside another's path ("features" beside "features.0"). id 0: the next free one; the number of a removed block puts
+ * it back at its old place. Refused: ops that are no layers, a second input. */
 NwStatus nw_network_add(NwNetwork *network, const NwOp *op, const char *name, uint32_t id, uint32_t *out_id,
                         NwError *error);
 NwStatus nw_network_remove(NwNetwork *network, uint32_t id, NwError *error); /* and its wires */
@@ -43,7 +45,8 @@ NwStatus nw_network_set_text(NwNetwork *network, uint32_t id, const char *key, c
  * cycles, ports that do not exist. port == n_from of a variadic block adds one. */
 NwStatus nw_network_connect(NwNetwork *network, uint32_t from, uint32_t to, int port, NwError *error);
 
-/* {"blocks":[{"id","name","op","version","attrs","x","y","from":[...],"frozen"}]} ; unknown ops are refused by name. */
+/* {"blocks":[{"id","name","op","version","attrs","x","y","from":[...],"frozen"}],"next_id"}. Reading refuses in a sentence
+ * that names it: unknown ops, attributes and fields, newer versions (NW_TOO_NEW), bad names, numbers and wires, loops. */
 NwJson *nw_network_to_json(const NwNetwork *network);
 NwStatus nw_network_from_json(const NwJson *json, NwNetwork **out, NwError *error);
 
@@ -69,7 +72,7 @@ typedef struct NwNetworkReport {
   NwSpec out;         /* logits: batch × classes */
   int64_t parameters; /* up to the problem */
   double macs;
-  int64_t training_bytes; /* estimate: parameters, gradients, two moments, activations of the batch */
+  int64_t training_bytes; /* estimate, 0.9 to 1.6 times what a plan needs: parameters, two moments, activations */
 } NwNetworkReport;
 
 /* Infers everything for pictures of `input` (batch, channels, height, width; f32). classes > 0: the output must be

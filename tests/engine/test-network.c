@@ -268,6 +268,52 @@ static void test_json_bad(void)
   }
 }
 
+/* Damaged documents: each is read or refused, and nothing is left behind. */
+static void test_json_damaged(void)
+{
+  NwNetwork *network;
+  ok(nw_template_build(nw_template_find("resnet-small"), 3, 32, 32, 10, &network, &error));
+  NwJson *json = nw_network_to_json(network);
+  char *text = nw_json_print(json, false);
+  size_t n = strlen(text);
+  int64_t live = nw_memory_live();
+  int refused = 0, read = 0;
+  GRand *random = g_rand_new_with_seed(4);
+  for (int round = 0; round < 1500; round++) {
+    char *copy = g_strdup(text);
+    for (int k = g_rand_int_range(random, 1, 4); k > 0; k--) {
+      static const char alphabet[] = "0123456789-.,:\"{}[]aeinrt";
+      copy[g_rand_int_range(random, 0, (int)n)] = alphabet[g_rand_int_range(random, 0, sizeof alphabet - 1)];
+    }
+    NwJson *damaged = NULL;
+    NwNetwork *again = NULL;
+    if (nw_json_parse(copy, n, "test", &damaged, &error) == NW_OK) {
+      NwSpec input = pictures(2, 3, 32, 32);
+      NwNetworkReport report;
+      if (nw_network_from_json(damaged, &again, &error) == NW_OK) {
+        read++;
+        ok(nw_network_check(again, &input, 10, &report, &error));
+        nw_network_report_clear(&report);
+        ok(nw_network_arrange(again, &error));
+      } else {
+        refused++;
+        g_assert_cmpuint(strlen(error.text), >, 10);
+      }
+    }
+    nw_network_free(again);
+    nw_json_free(damaged);
+    g_free(copy);
+    g_assert_cmpint(nw_memory_live(), ==, live);
+  }
+  g_test_message("%d damaged documents were read, %d refused", read, refused);
+  g_assert_cmpint(read, >, 20);
+  g_assert_cmpint(refused, >, 100);
+  g_rand_free(random);
+  nw_free(text);
+  nw_json_free(json);
+  nw_network_free(network);
+}
+
 /* ---- wrong networks ---- */
 
 typedef struct Wrong {
@@ -674,6 +720,7 @@ int main(int argc, char **argv)
   g_test_add_func("/network/json", test_json);
   g_test_add_func("/network/json-ids", test_json_ids);
   g_test_add_func("/network/json-bad", test_json_bad);
+  g_test_add_func("/network/json-damaged", test_json_damaged);
   for (size_t i = 0; i < G_N_ELEMENTS(wrongs); i++) {
     char path[64];
     g_snprintf(path, sizeof path, "/network/wrong/%s", wrongs[i].name);

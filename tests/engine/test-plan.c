@@ -576,6 +576,70 @@ static void test_no_gradient(void)
   nw_graph_free(graph);
 }
 
+/* ---- composites ---- */
+
+/* y = relu(x + x) · x, of other ops only; a row that only this test knows. */
+static NwStatus twice_infer(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out,
+                            NwError *error)
+{
+  out[0] = in[0];
+  return NW_OK;
+}
+
+static NwStatus twice_expand(NwEmitter *emitter, const NwOp *op, const void *attrs, const NwVal *in, int n_in,
+                             NwVal *out, NwError *error)
+{
+  NwVal sum, positive;
+  NW_TRY(nw_emit(emitter, fx_op("add"), NULL, (NwVal[]){in[0], in[0]}, 2, &sum, error));
+  NW_TRY(nw_emit(emitter, fx_op("relu"), NULL, &sum, 1, &positive, error));
+  return nw_emit(emitter, fx_op("mul"), NULL, (NwVal[]){positive, in[0]}, 2, out, error);
+}
+
+static const NwPort twice_in[] = {{"x", NW_PORT_DATA, 0, "numbers"}},
+                    twice_out[] = {{"y", NW_PORT_DATA, 0, "numbers"}};
+static const NwOp twice = {.id = "twice",
+                           .version = 1,
+                           NW_INPUTS(twice_in),
+                           NW_OUTPUTS(twice_out),
+                           .infer = twice_infer,
+                           .expand = twice_expand};
+
+static void test_composite(void)
+{
+  NwError *e = &fx_error;
+  float x[3] = {1, -2, 3};
+  NwSpec spec = nw_spec(NW_F32, 1, (int64_t[]){3});
+  Small s = small_graph(true);
+  NwVal y, sum, grad;
+  nw_graph_set_block(s.graph, 5);
+  fx_ok(nw_graph_emit(s.graph, &twice, NULL, &s.x, 1, &y, e));
+  fx_ok(nw_graph_emit(s.graph, fx_op("sum"), NULL, &y, 1, &sum, e));
+  fx_ok(nw_graph_grad(s.graph, sum, &s.x, 1, &grad, e));
+  NwPlan *plan;
+  NwVal keep[] = {sum, grad};
+  fx_ok(nw_plan_compile(s.graph, keep, 2, &(NwPlanOptions){.exact = true}, &plan, e));
+  g_assert_cmpint(count_op(plan, "twice"), ==, 0);
+  g_assert_cmpuint(nw_plan_step(plan, 0).block, ==, 5);
+  fx_ok(nw_plan_bind(plan, s.x, x, e));
+  fx_ok(nw_plan_run(plan, NULL, e));
+  /* the same on the tape */
+  NwTensor *leaf, *out, *total;
+  fx_ok(nw_tensor_from(&spec, x, &leaf, e));
+  fx_ok(nw_tensor_set_requires_grad(leaf, true, e));
+  fx_ok(nw_apply(&twice, NULL, &leaf, 1, &out, e));
+  fx_ok(nw_apply(fx_op("sum"), NULL, &out, 1, &total, e));
+  fx_ok(nw_backward(total, NULL, false, e));
+  g_assert_cmpfloat(*(const float *)nw_plan_data(plan, sum), ==, 20);
+  g_assert_cmpfloat(nw_tensor_item(total), ==, 20);
+  const float want[3] = {4, 0, 12};
+  g_assert_cmpmem(nw_plan_data(plan, grad), sizeof want, want, sizeof want);
+  g_assert_cmpmem(nw_tensor_data(nw_tensor_grad(leaf)), sizeof want, want, sizeof want);
+  nw_tensor_unref(leaf);
+  nw_tensor_unref(out);
+  nw_tensor_unref(total);
+  nw_plan_free(plan);
+}
+
 static void test_timing(void)
 {
   Case c = case_of(&nets[1]);
@@ -623,6 +687,7 @@ int main(int argc, char **argv)
   g_test_add_func("/plan/timing", test_timing);
   g_test_add_func("/graph/fan-out", test_fan_out);
   g_test_add_func("/graph/order", test_order);
+  g_test_add_func("/graph/composite", test_composite);
   g_test_add_func("/graph/errors", test_graph_errors);
   g_test_add_func("/graph/no-flow", test_no_flow);
   g_test_add_func("/graph/no-gradient", test_no_gradient);
