@@ -305,6 +305,16 @@ static void check_memory(const char *tmpl, int64_t channels, int64_t size, int64
       tmpl, (int)batch, training ? "training" : "evaluation", exact ? " exact" : "",
       (double)m.arena / 1048576, (double)m.arena / (double)m.lower, (double)m.naive / 1048576,
       steps_of(p.plan), ms);
+  if (training && !exact) { /* the badge's estimate must not be far from the truth */
+    NwNetworkReport report;
+    fx_ok(nw_network_check(network, &b.x_spec, 10, &report, &fx_error));
+    double real = (double)m.arena + 12.0 * (double)report.parameters;
+    g_test_message("%s: estimate %.2f of %.2f MiB", tmpl, (double)report.training_bytes / real,
+                   real / 1048576);
+    g_assert_cmpfloat((double)report.training_bytes / real, >, 0.9);
+    g_assert_cmpfloat((double)report.training_bytes / real, <, 1.6);
+    nw_network_report_clear(&report);
+  }
   g_assert_cmpuint(m.arena, >=, m.lower);
   g_assert_cmpfloat((double)m.arena, <=, 1.05 * (double)m.lower);
   g_assert_cmpuint(m.arena, <, m.naive);
