@@ -1,8 +1,10 @@
 /* Writing checkpoints: a dict that torch.load opens, with our own data as one JSON text. */
 #include "engine/train/checkpoint.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/file.h"
 #include "engine/base/memory.h"
@@ -206,6 +208,19 @@ NwStatus nw_trainer_save(NwTrainer *trainer, const char *kind, NwError *error)
   }
   nw_text_clear(&path);
   return status;
+}
+
+void nw_trainer_sweep(NwTrainer *trainer)
+{
+  static const char *const prefixes[] = {"last.pth.tmp-", "best.pth.tmp-"};
+  DIR *folder = trainer->folder != NULL ? opendir(trainer->folder) : NULL;
+  if (folder == NULL)
+    return;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    for (int i = 0; i < NW_COUNT(prefixes); i++)
+      if (strncmp(entry->d_name, prefixes[i], strlen(prefixes[i])) == 0)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
 }
 
 void nw_trainer_save_last(NwTrainer *trainer)

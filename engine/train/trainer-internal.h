@@ -57,6 +57,9 @@ NwStatus nw_trainer_save(NwTrainer *trainer, const char *kind, NwError *error);
 /* last.pth; a failure becomes a remark, and the next moment tries again. */
 void nw_trainer_save_last(NwTrainer *trainer);
 
+/* Removes half-written files that a killed process left in the run's folder. */
+void nw_trainer_sweep(NwTrainer *trainer);
+
 /* Runs a plan over a source: sums over the pictures. poll (may be NULL) is asked before each batch. */
 typedef struct NwCheckSums {
   double loss;

@@ -330,6 +330,7 @@ static NwStatus run_all(NwTrainer *trainer, NwError *error)
 {
   /* before anything was learnt, a folder that cannot be written is better said than remarked */
   trainer->checkpoint_time = nw_clock();
+  nw_trainer_sweep(trainer);
   if (trainer->folder != NULL && trainer->position.step == 0)
     NW_TRY(nw_trainer_save(trainer, "last", error));
   while (trainer->position.epoch < trainer->config.epochs)

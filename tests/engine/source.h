@@ -18,7 +18,9 @@ typedef struct NwtSource {
   uint8_t *batch_pixels;
   int64_t *batch_labels;
   int64_t begins, ends, batches, open; /* open: batches taken and not released */
-  int64_t fail_at;                     /* batch number (from 1, over all) that fails; 0: never */
+  void (*hook)(void *owner);           /* called before each batch; may be NULL */
+  void *hook_owner;
+  int64_t fail_at; /* batch number (from 1, over all) that fails; 0: never */
 } NwtSource;
 
 static inline NwStatus nwt_source_begin(void *owner, int64_t epoch, int64_t batch_size, int64_t first_batch,
@@ -46,6 +48,8 @@ static inline NwStatus nwt_source_next(void *owner, NwBatch *batch, NwError *err
   if (n <= 0)
     return NW_OK;
   s->batches++;
+  if (s->hook != NULL)
+    s->hook(s->hook_owner);
   if (s->fail_at == s->batches)
     return nw_fail(error, NW_IO, "The disk with the pictures is gone.");
   for (int64_t i = 0; i < n; i++) {
