@@ -77,16 +77,21 @@ static void expect_untouched(const char *folder)
   g_assert_cmpint(files, ==, 3); /* last, best, weights */
 }
 
-static void test_untouched(void)
+static double seconds_of(const char *folder)
 {
   gint64 begin = g_get_monotonic_time();
-  untouched = folder_new();
-  g_assert_true(finish(start(untouched, NULL)));
-  full_seconds = (double)(g_get_monotonic_time() - begin) / 1e6;
-  g_test_message("a run takes %.2f s", full_seconds);
-  /* twice the same, else the comparisons below mean nothing */
+  g_assert_true(finish(start(folder, NULL)));
+  return (double)(g_get_monotonic_time() - begin) / 1e6;
+}
+
+static void test_untouched(void)
+{
   char *again = folder_new();
-  g_assert_true(finish(start(again, NULL)));
+  untouched = folder_new();
+  /* twice the same, else the comparisons below mean nothing; the faster one, since other programs only slow a
+   * run down */
+  full_seconds = MIN(seconds_of(untouched), seconds_of(again));
+  g_test_message("a run takes %.2f s", full_seconds);
   expect_untouched(again);
   folder_free(again);
 }
@@ -96,7 +101,7 @@ static void test_clock(void)
   int hit = 0;
   for (int i = 0; i < KILLS; i++) {
     char *folder = folder_new();
-    double moment = full_seconds * g_test_rand_double_range(0.02, 0.98);
+    double moment = full_seconds * g_test_rand_double_range(0.02, 0.9);
     GPid pid = start(folder, NULL);
     g_usleep((gulong)(moment * 1e6));
     kill(pid, SIGKILL);
