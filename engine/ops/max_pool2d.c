@@ -172,6 +172,20 @@ static NwStatus grad_plain(const NwCall *call, void *state, NwError *error)
 }
 
 /* ---- simple kernels: f32, a block of channels side by side ---- */
+NW_INLINE void put_indices(const NwCall *call, int64_t at, const int32_t *index, const float *best,
+                           const int lanes)
+{
+  uint8_t *bytes = call->out_data[1];
+  if (bytes == NULL)
+    return;
+  if (call->out[1].dtype == NW_U8)
+    for (int l = 0; l < lanes; l++)
+      bytes[at + l] = (uint8_t)(index[l] | (best[l] > 0 ? 0 : 0x80));
+  else
+    for (int l = 0; l < lanes; l++)
+      put_index(call, at + l, index[l], !(best[l] > 0));
+}
+
 NW_INLINE void pool_block(const NwCall *call, int64_t plane, const int lanes)
 {
   NwPool p = window_of(call->attrs);
@@ -202,8 +216,7 @@ NW_INLINE void pool_block(const NwCall *call, int64_t plane, const int lanes)
         }
       for (int l = 0; l < lanes; l++)
         y[l] = best[l];
-      for (int l = 0; l < lanes; l++)
-        put_index(call, at + l, index[l], !(best[l] > 0));
+      put_indices(call, at, index, best, lanes);
     }
   }
 }
@@ -227,25 +240,56 @@ static NwStatus pool_simple(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-NW_INLINE void grad_block(const NwCall *call, int64_t plane, const int lanes)
+/* Windows without gaps have at least one place inside the picture, so every winner of theirs lies inside;
+ * where it lies from the window's corner is read from a table. */
+NW_INLINE void scatter_dense(const NwCall *call, const NwPool *p, float *dx, const float *dy, int64_t at,
+                             bool relu, const int lanes)
 {
-  NwPool p = window_of(call->attrs);
   const int64_t *xd = call->in[2].dims, *yd = call->in[0].dims;
-  float *dx = (float *)call->out_data[0] + plane * xd[2] * xd[3] * lanes;
-  const float *dy = (const float *)call->in_data[0] + plane * yd[2] * yd[3] * lanes;
-  int64_t at = plane * yd[2] * yd[3] * lanes;
-  bool relu = call->op == &nw_ops_max_pool2d[RELU_GRAD];
-  memset(dx, 0, (size_t)(xd[2] * xd[3] * lanes) * sizeof *dx);
+  const uint8_t *index = (const uint8_t *)call->in_data[1] + at;
+  int64_t table[128] = {0};
+  for (int64_t k = 0; k < p->kernel.v[0] * p->kernel.v[1]; k++)
+    table[k] = (k / p->kernel.v[1] * xd[3] + k % p->kernel.v[1]) * lanes;
+  for (int64_t i = 0; i < yd[2]; i++)
+    for (int64_t j = 0; j < yd[3]; j++, index += lanes, dy += lanes) {
+      int64_t r = i * p->stride.v[0] - p->padding.v[0], s = j * p->stride.v[1] - p->padding.v[1];
+      int64_t corner = (r * xd[3] + s) * lanes;
+      for (int l = 0; l < lanes; l++) {
+        float d = relu && index[l] & 0x80 ? 0 : dy[l];
+        dx[corner + table[index[l] & 0x7f] + l] += d;
+      }
+    }
+}
+
+NW_INLINE void scatter(const NwCall *call, const NwPool *p, float *dx, const float *dy, int64_t at, bool relu,
+                       const int lanes)
+{
+  const int64_t *xd = call->in[2].dims, *yd = call->in[0].dims;
   for (int64_t i = 0; i < yd[2]; i++)
     for (int64_t j = 0; j < yd[3]; j++, at += lanes, dy += lanes)
       for (int l = 0; l < lanes; l++) {
         bool mark;
         int32_t index = get_index(call, at + l, &mark);
-        int64_t r = nw_pool_place(&p, 0, i, index / p.kernel.v[1]);
-        int64_t s = nw_pool_place(&p, 1, j, index % p.kernel.v[1]);
+        int64_t r = nw_pool_place(p, 0, i, index / p->kernel.v[1]);
+        int64_t s = nw_pool_place(p, 1, j, index % p->kernel.v[1]);
         if (!(relu && mark) && r >= 0 && r < xd[2] && s >= 0 && s < xd[3])
           dx[(r * xd[3] + s) * lanes + l] += dy[l];
       }
+}
+
+NW_INLINE void grad_block(const NwCall *call, int64_t plane, const int lanes)
+{
+  NwPool p = window_of(call->attrs);
+  const int64_t *xd = call->in[2].dims, *yd = call->in[0].dims;
+  float *dx = (float *)call->out_data[0] + plane * xd[2] * xd[3] * lanes;
+  int64_t at = plane * yd[2] * yd[3] * lanes;
+  const float *dy = (const float *)call->in_data[0] + at;
+  bool relu = call->op == &nw_ops_max_pool2d[RELU_GRAD];
+  memset(dx, 0, (size_t)(xd[2] * xd[3] * lanes) * sizeof *dx);
+  if (call->in[1].dtype != NW_U8 || p.dilation.v[0] != 1 || p.dilation.v[1] != 1)
+    scatter(call, &p, dx, dy, at, relu, lanes);
+  else
+    scatter_dense(call, &p, dx, dy, at, relu, lanes);
 }
 
 static void grad_simple_body(void *context, int64_t begin, int64_t end, int thread)

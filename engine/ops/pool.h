@@ -16,8 +16,9 @@ typedef struct NwPoolSpan {
 NW_INLINE NwPoolSpan nw_pool_span(const NwPool *p, int axis, int64_t at, int64_t size)
 {
   int64_t d = p->dilation.v[axis], start = at * p->stride.v[axis] - p->padding.v[axis];
-  int64_t first = start < 0 ? (-start + d - 1) / d : 0;
-  int64_t last = start < size ? (size - 1 - start) / d + 1 : 0;
+  /* divisions are slow, and there is seldom a gap */
+  int64_t first = start >= 0 ? 0 : d == 1 ? -start : (-start + d - 1) / d;
+  int64_t last = start >= size ? 0 : d == 1 ? size - start : (size - 1 - start) / d + 1;
   int64_t k = p->kernel.v[axis];
   return (NwPoolSpan){start, first < k ? first : k - 1, last < k ? last : k};
 }
