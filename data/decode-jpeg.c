@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "data/decoder.h"
+#include "data/jpeg-quick.h"
 #include "data/words.h"
 
 #define SIDE 2 /* columns beyond the region, left and right */
 
 typedef struct Jpeg {
   struct jpeg_decompress_struct d;
+  NwJpegQuick *quick;
   struct jpeg_error_mgr errors;
   struct jpeg_source_mgr source;
   jmp_buf jump;
@@ -97,6 +99,7 @@ static void jpeg_state_free(void *state)
 {
   Jpeg *jpeg = state;
   jpeg_destroy_decompress(&jpeg->d);
+  nw_jpeg_quick_free(jpeg->quick);
   g_free(jpeg);
 }
 
@@ -196,6 +199,10 @@ static NwStatus jpeg_decode(void *state, const NwRegion *region, guint channels,
 {
   Jpeg *jpeg = state;
   struct jpeg_decompress_struct *d = &jpeg->d;
+  if (nw_jpeg_quick(&jpeg->quick, d, region, channels, room, frame)) {
+    jpeg_abort_decompress(d);
+    return NW_OK;
+  }
   NW_TRY(choose_colours(jpeg, channels, error));
   if (setjmp(jpeg->jump))
     return fail(jpeg, error);
