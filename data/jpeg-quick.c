@@ -16,14 +16,17 @@ typedef struct Huffman {
   gint32 most[18], offset[17];
 } Huffman;
 
+/* Bits of a stretch of scan data without its stuffing, between two markers. */
 typedef struct Bits {
-  const guint8 *p, *end;
-  guint64 acc;     /* the next bits, from the top */
-  int n, invented; /* valid bits; of them zeros behind the end of the data */
+  const guint8 *p, *start, *end; /* behind end stand BEHIND zeros */
+  guint64 acc;                   /* the next bits, from the top */
+  int n;                         /* of them valid */
 } Bits;
 
+#define BEHIND 512 /* more than a block can take */
+
 typedef struct Plane {
-  const JQUANT_TBL *quant;
+  gint16 quant[64]; /* zigzag order */
   Huffman *dc, *ac;
   guint across, down;             /* blocks of an MCU */
   guint width, height;            /* samples of the whole picture */
@@ -36,7 +39,8 @@ typedef struct Plane {
 struct NwJpegQuick {
   Huffman dc[4], ac[4];
   Plane planes[3];
-  NwBytes lines;
+  NwBytes lines, clean;
+  const guint8 *next, *end; /* scan data that was not looked at yet; a marker stands there */
 };
 
 /* --- tables --- */
@@ -83,40 +87,42 @@ static gboolean huffman_make(Huffman *h, const JHUFF_TBL *table, gboolean ac)
 
 /* --- bits --- */
 
-static void refill_slowly(Bits *b)
+/* The next stretch of data, its stuffing taken out. */
+static void next_stretch(NwJpegQuick *q, Bits *b)
 {
-  while (b->n <= 56) {
-    guint64 byte = 0;
-    if (b->p < b->end && b->p[0] != 0xff) {
-      byte = *b->p++;
-    } else if (b->end - b->p >= 2 && b->p[1] == 0) { /* a stuffed 0xff */
-      byte = 0xff;
-      b->p += 2;
-    } else { /* a marker or the end */
-      b->invented += 8;
-    }
-    b->acc |= byte << (56 - b->n);
-    b->n += 8;
+  guint8 *out = q->clean.data;
+  const guint8 *p = q->next;
+  while (p < q->end) {
+    const guint8 *stop = memchr(p, 0xff, (gsize)(q->end - p));
+    gsize run = (gsize)((stop ? stop : q->end) - p);
+    memcpy(out, p, run);
+    out += run;
+    p += run;
+    if (q->end - p < 2 || p[1] != 0)
+      break;
+    *out++ = 0xff;
+    p += 2;
   }
+  q->next = p;
+  memset(out, 0, BEHIND);
+  *b = (Bits){q->clean.data, q->clean.data, out, 0, 0};
 }
 
-/* At least 32 valid bits. */
+/* Bits of the stretch that were not taken; negative: more were taken than there are. */
+static gint64 bits_left(const Bits *b)
+{
+  return (b->end - b->p) * 8 + b->n;
+}
+
+/* At least 56 valid bits. What stands behind the valid ones are the next bits too, so they can be or-ed in
+ * again. */
 static inline void refill(Bits *b)
 {
-  const guint64 ones = 0x0101010101010101u, tops = 0x8080808080808080u;
   guint64 word;
-  if (b->n >= 32)
-    return;
-  if (b->end - b->p >= 8) {
-    memcpy(&word, b->p, 8);
-    if (((~word - ones) & word & tops) == 0) { /* no 0xff among them */
-      b->acc |= GUINT64_FROM_BE(word) >> b->n;
-      b->p += (63 - b->n) >> 3;
-      b->n |= 56;
-      return;
-    }
-  }
-  refill_slowly(b);
+  memcpy(&word, b->p, 8);
+  b->acc |= GUINT64_FROM_BE(word) >> b->n;
+  b->p += (63 - b->n) >> 3;
+  b->n |= 56;
 }
 
 static inline void drop(Bits *b, int n)
@@ -158,15 +164,10 @@ static const guint8 natural[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 2
                                    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
                                    58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-static inline gboolean put(gint16 *coefs, guint at, int value, const JQUANT_TBL *quant)
-{
-  int v = value * (int)quant->quantval[at];
-  coefs[at] = (gint16)v;
-  return v <= COEF_MAX && v >= -COEF_MAX;
-}
-
 static gboolean read_dc(Bits *b, Plane *plane)
 {
+  if (b->p > b->end + 8) /* the data ended in an earlier block */
+    return FALSE;
   refill(b);
   int size = symbol(b, plane->dc);
   if (size < 0 || size > 11)
@@ -177,74 +178,95 @@ static gboolean read_dc(Bits *b, Plane *plane)
 }
 
 /* coefs must be zero. *last: place of the last coefficient in zigzag order. */
-static gboolean read_block(Bits *b, Plane *plane, gint16 *coefs, guint *last)
+static gboolean read_block(Bits *bits, Plane *plane, gint16 *coefs, guint *last)
 {
   const Huffman *h = plane->ac;
-  const JQUANT_TBL *quant = plane->quant;
-  if (!read_dc(b, plane) || ABS(plane->predictor) > COEF_MAX || !put(coefs, 0, plane->predictor, quant))
+  if (!read_dc(bits, plane) || ABS(plane->predictor) > COEF_MAX)
     return FALSE;
+  Bits b = *bits; /* in registers */
+  int v = plane->predictor * plane->quant[0];
+  gboolean wild = v > COEF_MAX || v < -COEF_MAX;
+  guint k = 0;
+  coefs[0] = (gint16)v;
   *last = 0;
-  for (guint k = 1; k < 64;) {
-    refill(b);
-    gint32 fast = h->fast[b->acc >> (64 - LOOK)];
-    int value;
-    if (fast) {
-      k += (guint)(fast >> 8) & 15u;
-      drop(b, fast & 255);
-      value = fast >> 16;
-    } else {
-      int s = symbol(b, h), size = s & 15;
-      if (s < 0)
-        return FALSE;
-      if (size == 0) {
-        if (s != 0xf0)
-          break; /* nothing more in this block */
-        k += 16;
-        continue;
+  while (k < 63) {
+    refill(&b);
+    for (int i = 0; i < 3 && k < 63; i++) { /* three short ones leave enough for a long one */
+      gint32 fast = h->fast[b.acc >> (64 - LOOK)];
+      int value;
+      if (fast) {
+        k += ((guint)(fast >> 8) & 15u) + 1;
+        drop(&b, fast & 255);
+        value = fast >> 16;
+      } else {
+        int s = symbol(&b, h), size = s & 15;
+        if (s < 0)
+          return FALSE;
+        if (size == 0) {
+          if (s != 0xf0)
+            goto done; /* nothing more in this block */
+          k += 16;
+          break;
+        }
+        k += ((guint)s >> 4) + 1;
+        value = extend(take(&b, size), size);
+        i = 3;
       }
-      k += (guint)s >> 4;
-      value = extend(take(b, size), size);
+      if (k > 63)
+        return FALSE;
+      v = value * plane->quant[k];
+      wild |= v > COEF_MAX || v < -COEF_MAX;
+      coefs[natural[k]] = (gint16)v;
+      *last = k;
     }
-    if (k > 63 || !put(coefs, natural[k], value, quant))
-      return FALSE;
-    *last = k++;
   }
-  return TRUE;
+done:
+  *bits = b;
+  return !wild;
 }
 
 /* Walks over a block that nobody will look at. */
-static gboolean skip_block(Bits *b, Plane *plane)
+static gboolean skip_block(Bits *bits, Plane *plane)
 {
   const Huffman *h = plane->ac;
-  if (!read_dc(b, plane))
+  if (!read_dc(bits, plane))
     return FALSE;
-  for (guint k = 1; k < 64;) {
-    refill(b);
-    gint32 fast = h->fast[b->acc >> (64 - LOOK)];
-    if (fast) {
-      k += ((guint)(fast >> 8) & 15u) + 1;
-      drop(b, fast & 255);
-    } else {
-      int s = symbol(b, h), size = s & 15;
-      if (s < 0)
-        return FALSE;
-      if (size == 0 && s != 0xf0)
-        return TRUE;
-      k += ((guint)s >> 4) + 1;
-      drop(b, size);
+  Bits b = *bits;
+  guint k = 0;
+  while (k < 63) {
+    refill(&b);
+    for (int i = 0; i < 3 && k < 63; i++) {
+      gint32 fast = h->fast[b.acc >> (64 - LOOK)];
+      if (fast) {
+        k += ((guint)(fast >> 8) & 15u) + 1;
+        drop(&b, fast & 255);
+      } else {
+        int s = symbol(&b, h), size = s & 15;
+        if (s < 0)
+          return FALSE;
+        if (size == 0 && s != 0xf0)
+          goto done;
+        k += ((guint)s >> 4) + (size != 0);
+        k += s == 0xf0;
+        drop(&b, size);
+        i = 3;
+      }
     }
-    if (k > 64)
-      return FALSE;
   }
+  if (k > 63)
+    return FALSE;
+done:
+  *bits = b;
   return TRUE;
 }
 
 static gboolean restart(NwJpegQuick *q, Bits *b, guint planes, guint number)
 {
-  int left = b->n - b->invented;
-  if (left < 0 || left > 7 || b->end - b->p < 2 || b->p[0] != 0xff || b->p[1] != 0xd0 + number % 8)
+  gint64 left = bits_left(b);
+  if (left < 0 || left > 7 || q->end - q->next < 2 || q->next[1] != 0xd0 + number % 8)
     return FALSE;
-  *b = (Bits){b->p + 2, b->end, 0, 0, 0};
+  q->next += 2;
+  next_stretch(q, b);
   for (guint i = 0; i < planes; i++)
     q->planes[i].predictor = 0;
   return TRUE;
@@ -278,7 +300,12 @@ static gboolean read_mcu(Plane *planes, guint n, Bits *b, guint mx, guint my)
 static gboolean read_scan(NwJpegQuick *q, const struct jpeg_decompress_struct *d, guint n, guint mcus,
                           guint rows, gboolean to_the_end)
 {
-  Bits b = {d->src->next_input_byte, d->src->next_input_byte + d->src->bytes_in_buffer, 0, 0, 0};
+  Bits b;
+  q->next = d->src->next_input_byte;
+  q->end = q->next + d->src->bytes_in_buffer;
+  if (!nw_bytes_need(&q->clean, d->src->bytes_in_buffer + BEHIND))
+    return FALSE;
+  next_stretch(q, &b);
   guint interval = d->restart_interval, until = interval, restarts = 0;
   for (guint my = 0; my < rows; my++) {
     for (guint mx = 0; mx < mcus; mx++) {
@@ -290,12 +317,11 @@ static gboolean read_scan(NwJpegQuick *q, const struct jpeg_decompress_struct *d
       if (!read_mcu(q->planes, n, &b, mx, my))
         return FALSE;
     }
-    if (b.n < b.invented) /* read beyond the data */
+    if (bits_left(&b) < 0) /* read beyond the data */
       return FALSE;
   }
   /* libjpeg sees to files that lack their end. */
-  refill_slowly(&b);
-  return !to_the_end || (b.n - b.invented < 8 && b.end - b.p >= 2 && b.p[0] == 0xff && b.p[1] == JPEG_EOI);
+  return !to_the_end || (bits_left(&b) < 8 && q->end - q->next >= 2 && q->next[1] == JPEG_EOI);
 }
 
 /* --- the picture --- */
@@ -348,17 +374,19 @@ static gboolean plan_plane(NwJpegQuick *q, const struct jpeg_decompress_struct *
   plane->right = x1 / 8 + 1;
   plane->bottom = y1 / 8 + 1;
   plane->predictor = 0;
-  plane->quant = d->quant_tbl_ptrs[c->quant_tbl_no & 3];
+  const JQUANT_TBL *quant = d->quant_tbl_ptrs[c->quant_tbl_no & 3];
   plane->dc = &q->dc[c->dc_tbl_no & 3];
   plane->ac = &q->ac[c->ac_tbl_no & 3];
   plane->samples = (NwJpegPlane){
       NULL,         (gsize)(plane->right - plane->left) * 8, plane->left * 8, plane->top * 8, plane->width,
       plane->height};
-  if (!plane->quant || !huffman_make(plane->dc, d->dc_huff_tbl_ptrs[c->dc_tbl_no & 3], FALSE) ||
+  if (!quant || !huffman_make(plane->dc, d->dc_huff_tbl_ptrs[c->dc_tbl_no & 3], FALSE) ||
       !huffman_make(plane->ac, d->ac_huff_tbl_ptrs[c->ac_tbl_no & 3], TRUE) ||
       !nw_bytes_need(&plane->room, plane->samples.stride * (plane->bottom - plane->top) * 8))
     return FALSE;
   plane->samples.rows = plane->room.data;
+  for (guint k = 0; k < 64; k++)
+    plane->quant[k] = (gint16)MIN(quant->quantval[natural[k]], COEF_MAX + 1);
   return TRUE;
 }
 
@@ -397,5 +425,6 @@ void nw_jpeg_quick_free(NwJpegQuick *state)
   for (int i = 0; i < 3; i++)
     nw_bytes_clear(&state->planes[i].room);
   nw_bytes_clear(&state->lines);
+  nw_bytes_clear(&state->clean);
   g_free(state);
 }
