@@ -182,7 +182,7 @@ static NwStatus fuse_at(NwProgram *program, int place, bool *changed, NwError *e
   NwNode *next = program->nodes[a->out[0].reader_sum];
   for (int i = 0; i < a->op->n_fusions; i++) {
     const NwFusion *fusion = &a->op->fusions[i];
-    if (strcmp(next->op->id, fusion->next) != 0)
+    if (next->op != nw_op_find(fusion->next))
       continue;
     int port = reading_port(next, (NwVal){a, 0});
     if (port < 0 || !may_move(program, a, next))
