@@ -109,24 +109,25 @@ void nw_manifest_split(NwManifest *manifest, guint64 seed, double val_share)
   NwPhilox key = {seed, NW_STREAM_SPLIT};
   manifest->split_seed = seed;
   manifest->val_share = CLAMP(val_share, 0.0, 0.9);
-  guint32 *members = g_new(guint32, manifest->pictures->len + 1);
-  for (guint label = 0; label < manifest->classes->len; label++) {
-    guint32 n = 0;
-    for (guint i = 0; i < manifest->pictures->len; i++) {
-      NwPictureEntry *entry = &g_array_index(manifest->pictures, NwPictureEntry, i);
-      if (entry->label == label)
-        members[n++] = i;
-    }
-    nw_shuffle(key, label, members, n);
+  guint classes = manifest->classes->len;
+  guint32 *members = g_new(guint32, manifest->pictures->len + 1), *first = g_new0(guint32, classes + 2);
+  for (guint i = 0; i < manifest->pictures->len; i++)
+    first[g_array_index(manifest->pictures, NwPictureEntry, i).label + 2]++;
+  for (guint label = 2; label < classes + 2; label++)
+    first[label] += first[label - 1];
+  /* first[label + 1] moves to the end of the class while it is filled. */
+  for (guint i = 0; i < manifest->pictures->len; i++)
+    members[first[g_array_index(manifest->pictures, NwPictureEntry, i).label + 1]++] = i;
+  for (guint label = 0; label < classes; label++) {
+    guint32 *member = members + first[label], n = first[label + 1] - first[label];
+    nw_shuffle(key, label, member, n);
     guint val = (guint)(n * manifest->val_share + 0.5);
-    if (n >= 2 && manifest->val_share > 0)
-      val = CLAMP(val, 1, n - 1);
-    else
-      val = 0;
+    val = n >= 2 && manifest->val_share > 0 ? CLAMP(val, 1, n - 1) : 0;
     for (guint32 i = 0; i < n; i++)
-      g_array_index(manifest->pictures, NwPictureEntry, members[i]).split =
+      g_array_index(manifest->pictures, NwPictureEntry, member[i]).split =
           i < val ? NW_SPLIT_VAL : NW_SPLIT_TRAIN;
   }
+  g_free(first);
   g_free(members);
 }
 

@@ -35,8 +35,8 @@ typedef struct NwProblem {
  * unreadable (permission, or the disk), dangling-link, link (in an archive), unsafe-name, encrypted,
  * link-loop, wrong-level, class-only-in-val, bad-label. Kinds that are remarks: wrong-extension,
  * no-end-marker, exif-rotated, transparent, sixteen-bit, animated, ignored, ignored-type, empty-class,
- * class-missing-in-val, number-classes, test-folder, wrapper, names-charset. Remarks about many pictures are
- * one problem with a count. */
+ * class-missing-in-val, number-classes, test-folder, missing-batch, names-charset. Remarks about many
+ * pictures are one problem with a count. */
 
 typedef struct NwStore NwStore; /* where the bytes come from; private to data/ */
 
