@@ -159,6 +159,20 @@ static inline int symbol(Bits *b, const Huffman *h)
 
 /* --- blocks --- */
 
+typedef gint64 Pair __attribute__((vector_size(16)));
+typedef union Coefs {
+  gint16 value[64];
+  Pair pairs[8];
+} __attribute__((aligned(32))) Coefs;
+
+/* Written out: compilers make a slow string instruction of a loop or a memset here. */
+static inline void clear(Coefs *c)
+{
+  const Pair zero = {0, 0};
+  c->pairs[0] = zero, c->pairs[1] = zero, c->pairs[2] = zero, c->pairs[3] = zero;
+  c->pairs[4] = zero, c->pairs[5] = zero, c->pairs[6] = zero, c->pairs[7] = zero;
+}
+
 static const guint8 natural[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
                                    12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
                                    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
@@ -284,7 +298,9 @@ static gboolean read_mcu(Plane *planes, guint n, Bits *b, guint mx, guint my)
             return FALSE;
           continue;
         }
-        gint16 coefs[64] __attribute__((aligned(32))) = {0};
+        Coefs block;
+        gint16 *coefs = block.value;
+        clear(&block);
         guint last;
         if (!read_block(b, plane, coefs, &last))
           return FALSE;
