@@ -37,8 +37,7 @@ static void normalize(const guint8 *in, gint64 n, float (*table)[256], float *ou
 static void run_epoch(NwLoader *loader, gint64 epoch, FILE *pixels, FILE *boxes, const NwManifest *m,
                       const NwPreprocessing *p)
 {
-  static float table[3][256];
-  float *out = g_malloc(sizeof(float) * BATCH * 3 * SIDE * SIDE);
+  static float table[3][256], out[BATCH * 3 * SIDE * SIDE]; /* one for all batches, as the trainer has it */
   NwBatchSource *s = nw_loader_source(loader);
   NwError error = {0};
   gint64 count = 0;
@@ -76,7 +75,6 @@ static void run_epoch(NwLoader *loader, gint64 epoch, FILE *pixels, FILE *boxes,
     fprintf(stderr, "%s\n", error.text);
   printf("%lld %.6f\n", (long long)(status == NW_OK ? count : 0), seconds);
   fflush(stdout);
-  g_free(out);
 }
 
 int main(int argc, char **argv)
