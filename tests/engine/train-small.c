@@ -13,7 +13,7 @@ enum { SIZE = 8, CLASSES = 4 };
 int main(int argc, char **argv)
 {
   static const char *const settings[] = {
-      "epochs", "6",     "batch_size",         "16",   "schedule",      "cosine", "optimizer", "adamw",
+      "epochs", "12",    "batch_size",         "16",   "schedule",      "cosine", "optimizer", "adamw",
       "lr",     "0.002", "checkpoint_seconds", "0.04", "warmup_epochs", "1"};
   NwError error;
   NwTrainConfig config;
