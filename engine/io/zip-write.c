@@ -1,5 +1,6 @@
 #include "engine/io/zip-write.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -128,8 +129,11 @@ NwStatus nw_zip_writer_add(NwZipWriter *writer, const char *name, const void *by
 {
   NwText path = {0}, header = {0};
   nw_text_printf(&path, "%s/%s", writer->folder, name);
-  if (path.length > MAX_NAME) {
+  if (path.failed || path.length > MAX_NAME) {
+    bool failed = path.failed;
     nw_text_clear(&path);
+    if (failed)
+      return nw_fail(error, NW_NO_MEMORY, "There is no memory to write the record %s.", name);
     return nw_fail(error, NW_BAD_ARGUMENT, "The name of the record %.60s... is too long.", name);
   }
   Entry entry = {.crc = checksum(bytes, n),
@@ -141,7 +145,7 @@ NwStatus nw_zip_writer_add(NwZipWriter *writer, const char *name, const void *by
   put_central(&writer->central, &entry);
   writer->count++;
   NwStatus status = NW_OK;
-  if (path.failed || header.failed || writer->central.failed)
+  if (header.failed || writer->central.failed)
     status = nw_fail(error, NW_NO_MEMORY, "There is no memory to write the record %s.", name);
   if (status == NW_OK)
     status = nw_file_writer_write(writer->file, header.data, header.length, error);
