@@ -10,6 +10,17 @@ int omp_get_thread_num(void);
 int omp_in_parallel(void);
 void omp_set_num_threads(int n);
 
+/* libgomp's fork and join order memory, but it is not built with the thread sanitizer, which is told here. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define ACQUIRE(address) __tsan_acquire(address)
+#define RELEASE(address) __tsan_release(address)
+#else
+#define ACQUIRE(address) ((void)0)
+#define RELEASE(address) ((void)0)
+#endif
+
 static _Atomic int budget;
 
 int nw_threads_available(void)
@@ -44,9 +55,11 @@ static void run_piece(void *data)
 {
   Loop *loop = data;
   int thread = omp_get_thread_num();
+  ACQUIRE(loop);
   int64_t begin = thread * loop->piece, end = begin + loop->piece;
   if (begin < loop->n)
     loop->body(loop->context, begin, end < loop->n ? end : loop->n, thread);
+  RELEASE(loop);
 }
 
 void nw_parallel(int64_t n, int64_t grain, NwParallelBody body, void *context)
@@ -63,7 +76,9 @@ void nw_parallel(int64_t n, int64_t grain, NwParallelBody body, void *context)
     return;
   }
   Loop loop = {n, grain, (grains + threads - 1) / threads * grain, body, context};
+  RELEASE(&loop);
   GOMP_parallel(run_piece, &loop, (unsigned)threads, 0);
+  ACQUIRE(&loop);
 }
 
 double nw_clock(void)
