@@ -188,7 +188,7 @@ NW_INLINE void settle(const Norm *m, int64_t c, double *mean, double *var, doubl
   double count = (double)(m->n * m->area), k = m->attrs->momentum;
   *invstd = 1 / sqrt(*var + m->attrs->eps);
   nw_put(running_mean, c, (1 - k) * nw_get(running_mean, c, wide) + k * *mean, wide);
-  nw_put(running_var, c, (1 - k) * nw_get(running_var, c, wide) + k * *var * count / (count - 1), wide);
+  nw_put(running_var, c, (1 - k) * nw_get(running_var, c, wide) + k * *var * (count > 1 ? count / (count - 1) : 1), wide);
   if (call->out_data[1])
     nw_put(call->out_data[1], c, *mean, wide);
   if (call->out_data[2])

@@ -64,14 +64,23 @@ static int64_t smaller(int64_t a, int64_t b)
   return a < b ? a : b;
 }
 
-/* Compiles the plans of full batches, so that what does not fit is said before the first step. */
-static NwStatus compile(NwTrainer *trainer, NwError *error)
+/* The plan of the full batches, and that of what is left at an epoch's end. */
+static NwStatus compile_for(NwStepPlans *plans, const NwBatchSource *source, int64_t size, NwError *error)
 {
   NwStepPlan *plan;
+  NW_TRY(nw_step_plans_get(plans, smaller(size, source->count), &plan, error));
+  if (source->count > size && source->count % size != 0)
+    NW_TRY(nw_step_plans_get(plans, source->count % size, &plan, error));
+  return NW_OK;
+}
+
+/* Before the first step, so that what does not fit is said at once. */
+static NwStatus compile(NwTrainer *trainer, NwError *error)
+{
   int64_t size = trainer->config.batch_size;
-  NW_TRY(nw_step_plans_get(&trainer->steps, smaller(size, trainer->train->count), &plan, error));
+  NW_TRY(compile_for(&trainer->steps, trainer->train, size, error));
   if (trainer->validation != NULL)
-    NW_TRY(nw_step_plans_get(&trainer->checks, smaller(size, trainer->validation->count), &plan, error));
+    NW_TRY(compile_for(&trainer->checks, trainer->validation, size, error));
   return NW_OK;
 }
 

@@ -167,7 +167,7 @@ static void test_equal_bytes(void)
   g_autofree char *folder = folder_new();
   g_autofree char *a = g_build_filename(folder, "a.pt", NULL), *b = g_build_filename(folder, "b.pt", NULL);
   g_autofree char *first = NULL, *second = NULL;
-  gsize n, m;
+  gsize n = 0, m = 0;
   for (int i = 0; i < 2; i++) {
     NwModel *model = nwt_model("residual", 3, 16, CLASSES, 3);
     nwt_ok(nw_torchscript_write(i ? b : a, model, NULL, &error));

@@ -260,6 +260,19 @@ static void test_class_weights(void)
   bench_clear(&b);
 }
 
+/* One picture is left over at the end of each epoch. */
+static void test_last_batch_of_one(void)
+{
+  NwError error;
+  Bench b;
+  bench_init(&b, "residual", (const char *[]){"batch_size", "209", "epochs", "2", NULL});
+  bench_start(&b);
+  nwt_ok(nw_trainer_run(b.trainer, &error));
+  g_assert_cmpint(b.log.steps, ==, 4);
+  g_assert_true(isfinite(b.log.last.val_loss));
+  bench_clear(&b);
+}
+
 /* ---- commands ---- */
 
 static void test_stop(void)
@@ -426,6 +439,7 @@ int main(int argc, char **argv)
   g_test_add_func("/trainer/checkpoint-is-a-model", test_checkpoint_is_a_model);
   g_test_add_func("/trainer/frozen", test_frozen);
   g_test_add_func("/trainer/class-weights", test_class_weights);
+  g_test_add_func("/trainer/last-batch-of-one", test_last_batch_of_one);
   g_test_add_func("/trainer/stop", test_stop);
   g_test_add_func("/trainer/pause", test_pause);
   g_test_add_func("/trainer/stop-while-paused", test_stop_while_paused);
