@@ -26,10 +26,11 @@ typedef struct Wish {
 
 static Wish wish_of(NwProject *project, const char *path)
 {
-  return (Wish){.path = g_canonicalize_filename(path, NULL),
+  char *whole = g_canonicalize_filename(path, NULL);
+  return (Wish){.path = whole,
                 .seed = project->split_seed,
                 .share = project->val_share,
-                .adopt = project->dataset == NULL || g_strcmp0(project->dataset, path) != 0,
+                .adopt = project->dataset == NULL || g_strcmp0(project->dataset, whole) != 0,
                 .now = nw_preprocessing_copy(project->preprocessing)};
 }
 
@@ -118,7 +119,7 @@ static NwStatus take(NwProject *project, const Wish *wish, Scanned *scanned, NwE
     project->preprocessing = scanned->preprocessing;
   }
   nw_project_check(project);
-  NwStatus status = wish->adopt ? follow_classes(project, error) : NW_OK;
+  NwStatus status = follow_classes(project, error);
   nw_project_check(project);
   /* Steps from before would bring sizes back that no longer fit. */
   if (wish->adopt)

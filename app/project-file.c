@@ -153,6 +153,17 @@ NwStatus nw_project_open_text(const char *text, const char *folder, NwProject **
   return status;
 }
 
+/* Whatever is wrong inside a project file, or keeps it from being read: it is the file that cannot be used.
+ */
+static NwStatus unreadable(NwStatus status, NwError *error)
+{
+  if (status == NW_OK || status == NW_TOO_NEW || status == NW_NOT_FOUND || status == NW_NO_MEMORY)
+    return status;
+  if (error != NULL)
+    error->status = NW_BAD_FORMAT;
+  return NW_BAD_FORMAT;
+}
+
 NwStatus nw_project_open(const char *folder, NwProject **out, NwError *error)
 {
   g_autofree char *whole = g_canonicalize_filename(folder, NULL);
@@ -174,7 +185,7 @@ NwStatus nw_project_open(const char *folder, NwProject **out, NwError *error)
     *out = project;
   else
     g_object_unref(project);
-  return status;
+  return unreadable(status, error);
 }
 
 static NwStatus write_to(NwProject *project, const char *folder, NwError *error)

@@ -48,6 +48,7 @@ struct _NwSession {
   GMainContext *context;
   NwRing *ring;
   _Atomic gboolean wake_pending;
+  _Atomic gboolean deaf; /* nobody listens any more */
   GThread *thread;
   NwWork work;
   NwRunInfo *info;       /* of the run, as the worker keeps it up to date */
@@ -61,8 +62,29 @@ struct _NwSession {
   NwError error;      /* of a failed run */
   NwError result;     /* filled by the worker before it ends */
   gboolean resuming;
-  char *resume_path;
-  gboolean ended; /* the END event was drained */
   NwSessionListener listener;
   gpointer listener_data;
 };
+
+typedef enum NwSessionSignal {
+  NW_SESSION_STATE_CHANGED,
+  NW_SESSION_PROGRESS,
+  NW_SESSION_REMARK,
+  NW_SESSION_FINISHED,
+  NW_SESSION_SIGNALS
+} NwSessionSignal;
+void nw_session_emit(NwSession *self, NwSessionSignal which, const char *text);
+
+/* session-events.c */
+GArray *nw_session_points(NwSession *self, const char *metric); /* made when new; metric is a constant */
+NwRunObserver nw_session_observer(NwSession *self);
+gboolean nw_session_drain(gpointer self); /* main thread */
+void nw_session_launch(NwSession *self);
+/* Writes how the run ended. */
+void nw_session_close_run(NwSession *self, NwStatus status);
+
+/* session.c */
+NwStatus nw_session_refuse_active(NwSession *self, NwError *error);
+void nw_session_forget(NwSession *self); /* of the run before */
+/* The worker's own copies of what the project holds; refuses what cannot be trained. */
+NwStatus nw_session_copy_parts(NwSession *self, NwProject *project, NwError *error);

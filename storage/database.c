@@ -51,7 +51,7 @@ sqlite3_stmt *nw_database_prepare(sqlite3 *db, const char *sql, NwError *error)
   return statement;
 }
 
-static void bind_list(sqlite3_stmt *statement, const char *types, va_list args)
+void nw_database_bind_list(sqlite3_stmt *statement, const char *types, va_list args)
 {
   for (int i = 1; *types != '\0'; types++, i++) {
     if (*types == 't') {
@@ -61,9 +61,7 @@ static void bind_list(sqlite3_stmt *statement, const char *types, va_list args)
       sqlite3_bind_int64(statement, i, va_arg(args, gint64));
     } else {
       double value = va_arg(args, double);
-      if (isfinite(value))
-        sqlite3_bind_double(statement, i, value);
-      else if (isnan(value))
+      if (isnan(value))
         sqlite3_bind_null(statement, i);
       else
         sqlite3_bind_double(statement, i, value);
@@ -75,8 +73,16 @@ void nw_database_bind(sqlite3_stmt *statement, const char *types, ...)
 {
   va_list args;
   va_start(args, types);
-  bind_list(statement, types, args);
+  nw_database_bind_list(statement, types, args);
   va_end(args);
+}
+
+NwStatus nw_database_finish(sqlite3 *db, sqlite3_stmt *statement, NwError *error)
+{
+  int code;
+  while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+    ;
+  return code == SQLITE_DONE ? NW_OK : nw_database_fail(db, error, "write the history");
 }
 
 NwStatus nw_database_run(sqlite3 *db, NwError *error, const char *sql, const char *types, ...)
@@ -86,12 +92,9 @@ NwStatus nw_database_run(sqlite3 *db, NwError *error, const char *sql, const cha
     return error != NULL ? error->status : NW_IO;
   va_list args;
   va_start(args, types);
-  bind_list(statement, types, args);
+  nw_database_bind_list(statement, types, args);
   va_end(args);
-  int code;
-  while ((code = sqlite3_step(statement)) == SQLITE_ROW)
-    ;
-  NwStatus status = code == SQLITE_DONE ? NW_OK : nw_database_fail(db, error, "write the history");
+  NwStatus status = nw_database_finish(db, statement, error);
   sqlite3_finalize(statement);
   return status;
 }

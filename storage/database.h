@@ -1,6 +1,8 @@
 /* Small helpers over SQLite that every file of storage/ uses. Private to storage/. */
 #pragma once
 
+#include <stdarg.h>
+
 #include <glib.h>
 #include <sqlite3.h>
 
@@ -21,6 +23,8 @@ int nw_database_version(void); /* the newest schema */
 sqlite3_stmt *nw_database_prepare(sqlite3 *db, const char *sql, NwError *error);
 /* Binds by type letter: t text (NULL allowed), i gint64, d double (NaN becomes NULL). */
 void nw_database_bind(sqlite3_stmt *statement, const char *types, ...);
+void nw_database_bind_list(sqlite3_stmt *statement, const char *types, va_list args);
+NwStatus nw_database_finish(sqlite3 *db, sqlite3_stmt *statement, NwError *error); /* steps to the end */
 /* Prepares, binds, steps to the end. */
 NwStatus nw_database_run(sqlite3 *db, NwError *error, const char *sql, const char *types, ...);
 char *nw_database_text(sqlite3_stmt *statement, int column);    /* g_free; NULL for NULL */

@@ -6,7 +6,8 @@
 
 struct NwHistory {
   char *folder, *path;
-  sqlite3 *writing; /* used by the writer thread alone */
+  sqlite3 *writing;       /* used by the writer thread alone */
+  GHashTable *statements; /* of the same: SQL text → prepared statement */
   GMutex reading_lock;
   sqlite3 *reading; /* used under the lock */
   GThread *writer;
@@ -37,9 +38,12 @@ NwStatus nw_history_write_now(NwHistory *history, NwWrite *write, NwError *error
 void nw_history_writer_start(NwHistory *history);
 void nw_history_writer_stop(NwHistory *history);
 
+/* On the writer thread: nw_database_run with the statement kept for the next time. sql is a constant. */
+NwStatus nw_history_run_sql(NwHistory *history, NwError *error, const char *sql, const char *types, ...);
+
 NwRunInfo *nw_run_info_read(sqlite3_stmt *statement); /* columns of NW_RUN_COLUMNS */
 #define NW_RUN_COLUMNS                                                                                       \
   "id, number, name, tags, project, network_name, state, message, created, ended, seconds, epochs_done, "    \
   "epochs_wanted, best_epoch, best_val_accuracy, best_val_loss, train_loss, train_accuracy, parameters, "    \
-  "dataset_digest, dataset_root, config, environment, folder, trashed"
+  "dataset_digest, dataset_root, config, environment, folder, trashed, owner"
 NwRunState nw_run_state_find(const char *key);

@@ -1,4 +1,5 @@
 /* What is written to the history. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,26 +21,46 @@ static char *new_id(void)
   return id;
 }
 
+/* The texts of statements are constants, so there are few of them. */
+NwStatus nw_history_run_sql(NwHistory *history, NwError *error, const char *sql, const char *types, ...)
+{
+  sqlite3_stmt *statement = g_hash_table_lookup(history->statements, sql);
+  if (statement == NULL) {
+    statement = nw_database_prepare(history->writing, sql, error);
+    if (statement == NULL)
+      return error != NULL ? error->status : NW_IO;
+    g_hash_table_insert(history->statements, g_strdup(sql), statement);
+  }
+  va_list args;
+  va_start(args, types);
+  nw_database_bind_list(statement, types, args);
+  va_end(args);
+  NwStatus status = nw_database_finish(history->writing, statement, error);
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  return status;
+}
+
 static NwStatus run_create(NwHistory *history, NwWrite *write, NwError *error)
 {
   NwRunInfo *info = write->result;
   g_autofree char *owner = nw_owner_self();
   gboolean alive = info->state == NW_RUN_RUNNING || info->state == NW_RUN_PAUSED;
-  NW_TRY(nw_database_run(history->writing, error,
-                         "INSERT INTO runs (id, name, tags, project, network_name, state, message, created, "
-                         "epochs_wanted, best_val_accuracy,"
-                         " best_val_loss, train_loss, train_accuracy, parameters, dataset_digest, "
-                         "dataset_root, config, environment, folder,"
-                         " owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                         "tttttttii"
-                         "dddd"
-                         "i"
-                         "tttttt",
-                         info->id, info->name, info->tags, info->project, info->network_name,
-                         nw_run_state_key(info->state), info->message, info->created, info->epochs_wanted,
-                         info->best_val_accuracy, info->best_val_loss, info->train_loss, info->train_accuracy,
-                         info->parameters, info->dataset_digest, info->dataset_root, info->config,
-                         info->environment, info->folder, alive ? owner : NULL));
+  NW_TRY(nw_history_run_sql(
+      history, error,
+      "INSERT INTO runs (id, name, tags, project, network_name, state, message, created, "
+      "epochs_wanted, best_val_accuracy,"
+      " best_val_loss, train_loss, train_accuracy, parameters, dataset_digest, "
+      "dataset_root, config, environment, folder,"
+      " owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      "tttttttii"
+      "dddd"
+      "i"
+      "tttttt",
+      info->id, info->name, info->tags, info->project, info->network_name, nw_run_state_key(info->state),
+      info->message, info->created, info->epochs_wanted, info->best_val_accuracy, info->best_val_loss,
+      info->train_loss, info->train_accuracy, info->parameters, info->dataset_digest, info->dataset_root,
+      info->config, info->environment, info->folder, alive ? owner : NULL));
   info->number = sqlite3_last_insert_rowid(history->writing);
   return NW_OK;
 }
@@ -62,10 +83,10 @@ NwStatus nw_history_create_run(NwHistory *history, NwRunInfo *info, NwError *err
 
 static NwStatus run_metric(NwHistory *history, NwWrite *write, NwError *error)
 {
-  NW_TRY(nw_database_run(history->writing, error, "INSERT OR IGNORE INTO metric_names (name) VALUES (?)", "t",
-                         write->texts[1]));
-  return nw_database_run(
-      history->writing, error,
+  NW_TRY(nw_history_run_sql(history, error, "INSERT OR IGNORE INTO metric_names (name) VALUES (?)", "t",
+                            write->texts[1]));
+  return nw_history_run_sql(
+      history, error,
       "INSERT OR REPLACE INTO metrics (run, metric, step, epoch, value) VALUES (" RUN_NUMBER
       ", (SELECT id FROM metric_names WHERE name = ?), ?, ?, ?)",
       "ttidd", write->texts[0], write->texts[1], write->ints[0], write->reals[0], write->reals[1]);
@@ -85,9 +106,9 @@ void nw_history_add_metric(NwHistory *history, const char *run, const char *metr
 
 static NwStatus run_event(NwHistory *history, NwWrite *write, NwError *error)
 {
-  return nw_database_run(history->writing, error,
-                         "INSERT INTO events (run, time, kind, text) VALUES (" RUN_NUMBER ", ?, ?, ?)",
-                         "titt", write->texts[0], write->ints[0], write->texts[1], write->texts[2]);
+  return nw_history_run_sql(history, error,
+                            "INSERT INTO events (run, time, kind, text) VALUES (" RUN_NUMBER ", ?, ?, ?)",
+                            "titt", write->texts[0], write->ints[0], write->texts[1], write->texts[2]);
 }
 
 void nw_history_add_event(NwHistory *history, const char *run, const char *kind, const char *text)
@@ -103,8 +124,8 @@ void nw_history_add_event(NwHistory *history, const char *run, const char *kind,
 
 static NwStatus run_checkpoint(NwHistory *history, NwWrite *write, NwError *error)
 {
-  return nw_database_run(
-      history->writing, error,
+  return nw_history_run_sql(
+      history, error,
       "INSERT OR REPLACE INTO checkpoints (run, kind, path, epoch, step, time) VALUES (" RUN_NUMBER
       ", ?, ?, ?, ?, ?)",
       "tttiii", write->texts[0], write->texts[1], write->texts[2], write->ints[0], write->ints[1],
@@ -130,8 +151,8 @@ static NwStatus run_update(NwHistory *history, NwWrite *write, NwError *error)
   const NwRunInfo *info = write->info;
   g_autofree char *owner = nw_owner_self();
   gboolean alive = info->state == NW_RUN_RUNNING || info->state == NW_RUN_PAUSED;
-  return nw_database_run(
-      history->writing, error,
+  return nw_history_run_sql(
+      history, error,
       "UPDATE runs SET state = ?, message = ?, ended = ?, seconds = ?, epochs_done = ?,"
       " epochs_wanted = ?, best_epoch = ?, best_val_accuracy = ?, best_val_loss = ?, train_loss = ?,"
       " train_accuracy = ?, owner = ? WHERE id = ?",
@@ -157,9 +178,8 @@ void nw_history_update_run(NwHistory *history, const NwRunInfo *info)
 
 static NwStatus run_rewind(NwHistory *history, NwWrite *write, NwError *error)
 {
-  return nw_database_run(history->writing, error,
-                         "DELETE FROM metrics WHERE run = " RUN_NUMBER " AND step > ?", "ti", write->texts[0],
-                         write->ints[0]);
+  return nw_history_run_sql(history, error, "DELETE FROM metrics WHERE run = " RUN_NUMBER " AND step > ?",
+                            "ti", write->texts[0], write->ints[0]);
 }
 
 void nw_history_rewind(NwHistory *history, const char *run, gint64 step)
@@ -173,6 +193,38 @@ void nw_history_rewind(NwHistory *history, const char *run, gint64 step)
 
 /* ---- small edits, waited for ---- */
 
+static NwStatus run_claim(NwHistory *history, NwWrite *write, NwError *error)
+{
+  sqlite3_stmt *row =
+      nw_database_prepare(history->writing, "SELECT state, owner FROM runs WHERE id = ?", error);
+  if (row == NULL)
+    return error->status;
+  nw_database_bind(row, "t", write->texts[0]);
+  int code = sqlite3_step(row);
+  g_autofree char *state = code == SQLITE_ROW ? nw_database_text(row, 0) : NULL;
+  g_autofree char *owner = code == SQLITE_ROW ? nw_database_text(row, 1) : NULL;
+  sqlite3_finalize(row);
+  if (code == SQLITE_DONE)
+    return nw_fail(error, NW_NOT_FOUND, "There is no run %s", write->texts[0]);
+  if (code != SQLITE_ROW)
+    return nw_database_fail(history->writing, error, "read the history");
+  NwRunState now = nw_run_state_find(state);
+  if ((now == NW_RUN_RUNNING || now == NW_RUN_PAUSED) && nw_owner_alive(owner))
+    return nw_fail(error, NW_BAD_STATE, "Run %s is being trained at this moment (process %d)",
+                   write->texts[0], atoi(owner));
+  g_autofree char *self = nw_owner_self();
+  return nw_history_run_sql(history, error, "UPDATE runs SET state = 'running', owner = ? WHERE id = ?", "tt",
+                            self, write->texts[0]);
+}
+
+NwStatus nw_history_claim_run(NwHistory *history, const char *run, NwError *error)
+{
+  NwWrite *write = g_new0(NwWrite, 1);
+  write->run = run_claim;
+  write->texts[0] = g_strdup(run);
+  return nw_history_write_now(history, write, error);
+}
+
 static NwStatus changed_one(NwHistory *history, const char *run, NwError *error)
 {
   if (sqlite3_changes(history->writing) == 1)
@@ -182,7 +234,7 @@ static NwStatus changed_one(NwHistory *history, const char *run, NwError *error)
 
 static NwStatus run_set(NwHistory *history, NwWrite *write, NwError *error)
 {
-  NW_TRY(nw_database_run(history->writing, error, write->texts[2], "tt", write->texts[1], write->texts[0]));
+  NW_TRY(nw_history_run_sql(history, error, write->texts[2], "tt", write->texts[1], write->texts[0]));
   return changed_one(history, write->texts[0], error);
 }
 

@@ -33,30 +33,29 @@ static void answer(NwHistory *history, GPtrArray *batch)
   g_mutex_unlock(&history->lock);
 }
 
-/* Each write stands alone inside its savepoint: one that fails takes no neighbour with it. */
-static void run_one(NwHistory *history, NwWrite *write)
+/* A statement that fails undoes itself and takes no neighbour with it, unless SQLite gave the whole
+ * transaction up (a full disk): then nothing of the batch is on disk. */
+static NwStatus run_one(NwHistory *history, NwWrite *write)
 {
   NwError error = {0};
-  if (write->run == NULL)
-    return;
-  sqlite3_exec(history->writing, "SAVEPOINT one", NULL, NULL, NULL);
-  NwStatus status = write->run(history, write, &error);
-  sqlite3_exec(history->writing, status == NW_OK ? "RELEASE one" : "ROLLBACK TO one; RELEASE one", NULL, NULL,
-               NULL);
-  if (status == NW_OK)
-    return;
+  if (write->run == NULL || write->run(history, write, &error) == NW_OK)
+    return NW_OK;
   if (write->error != NULL)
     *write->error = error;
   else
     remember_failure(history, &error);
+  return sqlite3_get_autocommit(history->writing) ? error.status : NW_OK;
 }
 
 static void run_batch(NwHistory *history, GPtrArray *batch)
 {
   NwError error = {0};
   NwStatus status = nw_database_exec(history->writing, "BEGIN IMMEDIATE", &error);
-  for (guint i = 0; i < batch->len && status == NW_OK; i++)
-    run_one(history, g_ptr_array_index(batch, i));
+  for (guint i = 0; i < batch->len && status == NW_OK; i++) {
+    status = run_one(history, g_ptr_array_index(batch, i));
+    if (status != NW_OK)
+      nw_fail(&error, status, "Cannot write the history %s", history->path);
+  }
   if (status == NW_OK)
     status = nw_database_exec(history->writing, "COMMIT", &error);
   if (status != NW_OK) {

@@ -65,6 +65,9 @@ NwRunInfo *nw_run_info_read(sqlite3_stmt *row)
   info->environment = nw_database_text(row, c++);
   info->folder = nw_database_text(row, c++);
   info->trashed = sqlite3_column_int(row, c++) != 0;
+  if ((info->state == NW_RUN_RUNNING || info->state == NW_RUN_PAUSED) &&
+      !nw_owner_alive((const char *)sqlite3_column_text(row, c++)))
+    info->state = NW_RUN_INTERRUPTED;
   return info;
 }
 
@@ -106,6 +109,7 @@ static char *default_folder(void)
 
 static void history_free(NwHistory *history)
 {
+  g_hash_table_unref(history->statements);
   sqlite3_close(history->writing);
   sqlite3_close(history->reading);
   g_mutex_clear(&history->reading_lock);
@@ -114,6 +118,11 @@ static void history_free(NwHistory *history)
   g_free(history->folder);
   g_free(history->path);
   g_free(history);
+}
+
+static void finalize(gpointer statement)
+{
+  sqlite3_finalize(statement);
 }
 
 static NwStatus open_all(NwHistory *history, NwError *error)
@@ -129,6 +138,7 @@ NwStatus nw_history_open(const char *folder, NwHistory **out, NwError *error)
 {
   NwHistory *history = g_new0(NwHistory, 1);
   *out = NULL;
+  history->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, finalize);
   g_mutex_init(&history->reading_lock);
   g_mutex_init(&history->lock);
   g_cond_init(&history->done);

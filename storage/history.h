@@ -58,6 +58,9 @@ NwStatus nw_history_flush(NwHistory *history, NwError *error);
 
 /* Writing. create: id, number, created and folder are filled in; the row is on disk when it returns. */
 NwStatus nw_history_create_run(NwHistory *history, NwRunInfo *info, NwError *error);
+/* Before a run is trained on: it belongs to this process from now on. NW_BAD_STATE while a living process
+ * trains it; of two that ask at once, one is refused. On disk when it returns. */
+NwStatus nw_history_claim_run(NwHistory *history, const char *run, NwError *error);
 void nw_history_add_metric(NwHistory *history, const char *run, const char *metric, NwMetricPoint point);
 void nw_history_add_event(NwHistory *history, const char *run, const char *kind, const char *text);
 void nw_history_add_checkpoint(NwHistory *history, const char *run, const char *kind, const char *path,
@@ -70,7 +73,8 @@ NwStatus nw_history_rename(NwHistory *history, const char *run, const char *name
 NwStatus nw_history_tag(NwHistory *history, const char *run, const char *tags, NwError *error);
 NwStatus nw_history_trash(NwHistory *history, const char *run, gboolean trashed, NwError *error);
 
-/* Reading. Arrays are the caller's. */
+/* Reading. Arrays are the caller's. A run whose process is gone reads as interrupted, also when that happened
+ * after the opening. */
 NwStatus nw_history_list(NwHistory *history, gboolean with_trash, GPtrArray **out,
                          NwError *error); /* NwRunInfo, newest first */
 /* By id, unique prefix, name, or "latest". NW_NOT_FOUND, or NW_BAD_ARGUMENT when several match (they are

@@ -18,7 +18,15 @@ static const NwCommand commands[] = {
     {"eval", N_("RUN"), N_("Measure a run on its validation pictures, or on a folder"), NULL, nw_cli_eval},
     {"predict", N_("RUN|FILE PICTURE…"), N_("Say what is on pictures"), NULL, nw_cli_predict},
     {"export", N_("RUN"), N_("Write a trained network for PyTorch"), NULL, nw_cli_export},
-    {"runs", N_("list|show|compare|…"), N_("Look through the history of runs"), NULL, nw_cli_runs},
+    {"runs", N_("list|show|compare|…"), N_("Look through the history of runs"),
+     N_("  list                    all runs, newest first\n"
+        "  show RUN                settings, events, results\n"
+        "  compare RUN RUN…        settings that differ, and results\n"
+        "  rename RUN NAME         another name\n"
+        "  tag RUN TEXT            words to find it by\n"
+        "  delete RUN              into the trash; its files stay\n"
+        "  restore RUN             out of the trash"),
+     nw_cli_runs},
     {"layers", N_("[NAME]"), N_("The manual of all layers, or of one"), NULL, nw_cli_layers},
 };
 
@@ -57,6 +65,8 @@ gboolean nw_cli_parse(const char *command, const GOptionEntry *entries, int *arg
   g_set_prgname(whole);
   if (row != NULL)
     g_option_context_set_summary(context, _(row->doc));
+  if (row != NULL && row->help != NULL)
+    g_option_context_set_description(context, _(row->help));
   g_option_context_add_main_entries(context, entries, "netwright");
   gboolean ok = g_option_context_parse(context, argc, argv, &error);
   g_option_context_free(context);

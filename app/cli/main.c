@@ -1,4 +1,5 @@
 /* netwright: finds the command, or opens the workbench. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,6 +54,8 @@ int main(int argc, char **argv)
 {
   nw_i18n_init();
   nw_log_set_sink(print_log, NULL);
+  /* A limit of file size is told by the write that fails, not by a signal that ends everything. */
+  signal(SIGXFSZ, SIG_IGN);
   if (argc < 2) {
     if (has_display())
       open_workbench();

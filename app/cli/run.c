@@ -109,8 +109,6 @@ void nw_cli_run_prepare(NwCliRun *run)
   struct sigaction action = {.sa_handler = on_interrupt};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  /* A full disk or a limit is told by the write that fails, not by a signal that ends everything. */
-  signal(SIGXFSZ, SIG_IGN);
 }
 
 static void print_end_json(const char *event, const NwSessionProgress *p, NwSession *session)

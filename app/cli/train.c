@@ -163,6 +163,20 @@ out:
   return code;
 }
 
+/* The same sums in the same order need the same number of threads as before, unless somebody asks for
+ * another. */
+static void use_threads(const NwRunInfo *info, gint wanted)
+{
+  NwJson *environment = NULL;
+  gint64 before = 0;
+  if (info->environment != NULL && nw_json_parse(info->environment, strlen(info->environment),
+                                                 "the run's environment", &environment, NULL) == NW_OK)
+    before = nw_json_get_int(environment, "threads", 0);
+  nw_json_free(environment);
+  if (wanted > 0 || before > 0)
+    nw_threads_set(wanted > 0 ? wanted : (int)MIN(before, 1024));
+}
+
 int nw_cli_resume(int argc, char **argv)
 {
   g_autofree char *folder = NULL;
@@ -170,15 +184,14 @@ int nw_cli_resume(int argc, char **argv)
   gint epochs = 0, threads = 0;
   const GOptionEntry entries[] = {
       {"epochs", 'e', 0, G_OPTION_ARG_INT, &epochs, N_("Train on until this many epochs are done"), N_("N")},
-      {"threads", 0, 0, G_OPTION_ARG_INT, &threads, N_("Processor cores to use (default: all)"), N_("N")},
+      {"threads", 0, 0, G_OPTION_ARG_INT, &threads, N_("Processor cores to use (default: as before)"),
+       N_("N")},
       NW_CLI_HISTORY_OPTION(folder),
       NW_CLI_JSON_OPTION(json),
       {NULL}};
   int code;
   if (!nw_cli_parse("resume", entries, &argc, &argv, 1, 1, &code))
     return code;
-  if (threads > 0)
-    nw_threads_set(threads);
   NwHistory *history = nw_cli_history(folder, &code);
   if (history == NULL)
     return code;
@@ -190,8 +203,10 @@ int nw_cli_resume(int argc, char **argv)
   if (status == NW_OK && epochs > 0 && epochs <= info->epochs_done)
     status = nw_fail(&error, NW_BAD_ARGUMENT, _("Run %s has done %d epochs already; ask for more than that"),
                      info->id, (int)info->epochs_done);
-  if (status == NW_OK)
+  if (status == NW_OK) {
+    use_threads(info, threads);
     status = nw_session_resume(run.session, info->id, epochs > 0 ? epochs - info->epochs_done : 0, &error);
+  }
   nw_run_info_free(info);
   code = status == NW_OK ? nw_cli_run_wait(&run) : nw_cli_fail(status, &error);
   g_object_unref(run.session);
