@@ -123,6 +123,11 @@ static NwStatus export_checkpoint(const char *checkpoint, const Format *format, 
   double largest = 0;
   NW_TRY(nw_checkpoint_read_model(checkpoint, &model, &json, error));
   NwStatus status = format->write(path, model, json, error);
+  if (status == NW_NOT_FOUND) { /* the place to write to, not what is exported */
+    status = NW_IO;
+    if (error != NULL)
+      error->status = status;
+  }
   if (status == NW_OK)
     status = read_back(model, path, &largest, error);
   if (status == NW_OK && report != NULL)
