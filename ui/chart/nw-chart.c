@@ -388,6 +388,13 @@ void nw_chart_reset_range(NwChart *chart)
   share_range(chart, chart->extent0, chart->extent1, FALSE);
 }
 
+void nw_chart_set_unit(NwChart *chart, NwChartUnit unit)
+{
+  chart->view.unit = unit;
+  chart->view.log_y = chart->view.log_y && unit != NW_CHART_PERCENT;
+  nw_chart_updated(chart);
+}
+
 void nw_chart_set_log(NwChart *chart, gboolean on)
 {
   chart->view.log_y = on;

@@ -26,6 +26,7 @@ void nw_chart_set_best(NwChart *chart, double x, double y, const char *text); /*
 void nw_chart_set_extent(NwChart *chart, double x0, double x1);
 void nw_chart_set_range(NwChart *chart, double x0, double x1); /* zoom */
 void nw_chart_reset_range(NwChart *chart);
+void nw_chart_set_unit(NwChart *chart, NwChartUnit unit);
 void nw_chart_set_log(NwChart *chart, gboolean on);
 void nw_chart_set_smoothing(NwChart *chart, double smoothing); /* of series with raw set */
 void nw_chart_set_x_label(NwChart *chart, const char *label);
