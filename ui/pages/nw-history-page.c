@@ -524,7 +524,7 @@ GtkWidget *nw_history_page_new(NwProject *project, NwSession *session, NwHistory
   self->session = g_object_ref(session);
   self->history = history;
   GtkWidget *top = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *toolbar = build_toolbar(self), *table = build_table(self);
+  GtkWidget *table = build_table(self), *toolbar = build_toolbar(self);
   gtk_box_append(GTK_BOX(top), toolbar);
   gtk_box_append(GTK_BOX(top), table);
   self->compare = nw_history_compare_new(history);
