@@ -1,0 +1,4 @@
+/* The window's way to the small settings that storage keeps. */
+#pragma once
+
+#include "storage/settings.h"
