@@ -75,24 +75,28 @@ static double bar_value(NwCanvas *self, const NwBlockReport *report)
                                           : (double)report->bytes_out;
 }
 
-/* "Conv2d 3×3 · stride 2": the class, then the attributes that tell most and are not as they begin. */
+/* "Conv2d 16 · 3×3 · stride 2": the class, then the attributes that tell most. The first one and sizes go
+ * without their name; what is as it begins is not said. */
 static char *kind_words(const NwBlock *block)
 {
   GString *words = g_string_new(block->op->label);
-  gboolean first = TRUE;
+  gboolean first = TRUE, sized = FALSE;
   for (int i = 0; i < block->op->n_attrs; i++) {
     const NwAttr *attr = &block->op->attrs[i];
+    gboolean size = attr->type == NW_ATTR_DIMS && attr->count == 2 && !sized;
     char value[64];
-    if (!(attr->flags & NW_ATTR_ON_BLOCK) || (!first && nw_attr_is_initial(attr, block->attrs)))
+    if (!(attr->flags & NW_ATTR_ON_BLOCK) || (!first && !size && nw_attr_is_initial(attr, block->attrs)))
       continue;
     nw_attr_print(attr, block->attrs, value, sizeof value);
-    if (attr->type == NW_ATTR_DIMS && attr->count == 2 && strchr(value, 'x') == NULL)
-      g_string_append_printf(words, "%s%s×%s", first ? " " : " · ", value, value);
-    else if (first)
-      g_string_append_printf(words, " %s", value);
+    g_string_append(words, first ? " " : " · ");
+    if (size && strchr(value, 'x') == NULL)
+      g_string_append_printf(words, "%s×%s", value, value);
+    else if (first || size)
+      g_string_append(words, value);
     else
-      g_string_append_printf(words, " · %s %s", attr->key, value);
+      g_string_append_printf(words, "%s %s", attr->key, value);
     first = FALSE;
+    sized = sized || size;
   }
   return g_string_free(words, FALSE);
 }
@@ -454,7 +458,7 @@ void nw_canvas_fit(NwCanvas *self)
   /* Room for the furniture above and below. A tall network is shown from its top at a size that can be read.
    */
   double zoom = MIN((w - 80) / (x1 - x0), (h - 130) / (y1 - y0));
-  zoom = CLAMP(zoom, 0.62, 1);
+  zoom = CLAMP(zoom, 0.75, 1);
   apply_zoom(self, zoom);
   self->pan_x = (w - (x1 - x0) * zoom) / 2 - x0 * zoom;
   gboolean whole = (y1 - y0) * zoom <= h - 130;

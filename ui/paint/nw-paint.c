@@ -286,11 +286,17 @@ void nw_paint_wire(cairo_t *cr, double x0, double y0, double x1, double y1, NwCo
   cairo_set_dash(cr, dotted ? dots : NULL, dotted ? 2 : 0, 0);
   source(cr, color, 1);
   cairo_move_to(cr, x0, y0);
-  if (dx > 40 * zoom && dy > 60 * zoom) {
+  if (dx > 140 * zoom && dy > 60 * zoom) {
     /* To another column: turn in the gap just above the reader, so that the wire runs under no card. */
     double bend = MIN(dy, 90 * zoom);
     cairo_curve_to(cr, x0, y0 + bend * 0.45, x1, y0 + bend * 0.1, x1, y0 + bend);
     cairo_line_to(cr, x1, y1);
+  } else if (dy > 100 * zoom || dy < 0) {
+    /* Past other cards in the same column: around them, at their right. */
+    double side = MAX(x0, x1) + (NW_BLOCK_WIDTH / 2.0 + 18) * zoom - MAX(x1 - x0, 0), turn = 16 * zoom;
+    cairo_curve_to(cr, x0, y0 + turn, side, y0 - turn / 2, side, y0 + 2 * turn);
+    cairo_line_to(cr, side, y1 - 2 * turn);
+    cairo_curve_to(cr, side, y1 + turn / 2, x1, y1 - turn, x1, y1);
   } else {
     cairo_curve_to(cr, x0, y0 + d, x1, y1 - d, x1, y1);
   }
