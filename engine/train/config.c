@@ -133,11 +133,20 @@ static const struct Setting {
     {"checkpoint_seconds", REAL, offsetof(NwTrainConfig, checkpoint_seconds), 0.001, 1e9},
 };
 
+/* 1000000 reads better than 1e+06. */
+static void put_bound(NwText *text, double bound)
+{
+  if (bound == floor(bound))
+    nw_text_printf(text, "%.0f", bound);
+  else
+    nw_text_double(text, bound);
+}
+
 static NwStatus out_of_range(const struct Setting *setting, const char *value, NwError *error)
 {
   NwText min = {0}, max = {0};
-  nw_text_double(&min, setting->min);
-  nw_text_double(&max, setting->max);
+  put_bound(&min, setting->min);
+  put_bound(&max, setting->max);
   NwStatus status =
       nw_fail_property(error, NW_BAD_ARGUMENT, setting->key, "%s is %s; it must be %s from %s to %s.",
                        setting->key, value, setting->kind == WHOLE ? "a whole number" : "a number",
