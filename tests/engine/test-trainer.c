@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/threads.h"
+#include "engine/base/memory.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/predictor.h"
 #include "engine/train/trainer.h"
@@ -432,6 +432,31 @@ static void test_wrong_size(void)
   bench_clear(&b);
 }
 
+/* Every allocation fails once: a sentence each time, and nothing leaks. */
+static void test_no_memory(void)
+{
+  NwError error;
+  Bench b;
+  bench_init(&b, "simplecnn", NULL);
+  NwTrainerSetup setup = bench_setup(&b);
+  int failures = 0;
+  int64_t live = nw_memory_live();
+  for (int64_t n = 0;; n++, failures++) {
+    nw_memory_fail_after(n);
+    NwStatus status = nw_trainer_new(&setup, &b.trainer, &error);
+    nw_memory_fail_after(-1);
+    if (status == NW_OK)
+      break;
+    g_assert_cmpint(status, ==, NW_NO_MEMORY);
+    g_assert_null(b.trainer);
+    g_assert_cmpint(nw_memory_live(), ==, live);
+  }
+  g_test_message("%d allocations failed, one at a time", failures);
+  g_assert_cmpint(failures, >, 50);
+  nwt_ok(nw_trainer_run(b.trainer, &error));
+  bench_clear(&b);
+}
+
 int main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
@@ -448,5 +473,6 @@ int main(int argc, char **argv)
   g_test_add_func("/trainer/source-fails", test_source_fails);
   g_test_add_func("/trainer/no-folder", test_no_folder);
   g_test_add_func("/trainer/wrong-size", test_wrong_size);
+  g_test_add_func("/trainer/no-memory", test_no_memory);
   return g_test_run();
 }
