@@ -19,7 +19,7 @@ model.eval()
 with torch.no_grad():
     evaluated = (model(data["input"]) - data["logits"]).abs().max().item()
 assert evaluated <= 1e-5, evaluated
-report = f"{name}: eval differs by at most {evaluated:.3g}"
+report = f"torch {torch.__version__}: {name}: eval differs by at most {evaluated:.3g}"
 
 if "train_logits" in data:
     model.train()

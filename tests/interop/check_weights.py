@@ -19,6 +19,6 @@ data = torch.load(io, weights_only=True)
 with torch.no_grad():
     logits = net(data["input"])
 difference = (logits - data["logits"]).abs().max().item()
-print(f"{name}: {message}, logits differ by at most {difference:.3g}")
+print(f"torch {torch.__version__}: {name}: {message}, logits differ by at most {difference:.3g}")
 assert difference <= 1e-5, difference
 torch.save(net.state_dict(), copy)
