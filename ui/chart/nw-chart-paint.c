@@ -209,7 +209,7 @@ static void paint_axes(cairo_t *cr, const NwChartView *view, const NwChartStyle 
     cairo_stroke(cr);
     if (!view->hide_x) {
       char words[32];
-      g_snprintf(words, sizeof words, "%g", k * step);
+      g_snprintf(words, sizeof words, "%g", k * step + 0.0); /* never "-0" */
       text(cr, style, x, bottom + 14 * style->text_scale, 11, CENTER, style->dim, words);
     }
   }

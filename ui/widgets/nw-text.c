@@ -17,7 +17,7 @@ char *nw_text_count(gint64 n)
 
 char *nw_text_share(double share)
 {
-  return isfinite(share) ? g_strdup_printf("%.1f" NBSP "%%", share * 100) : g_strdup("–");
+  return isfinite(share) ? g_strdup_printf("%.1f\u00a0%%", share * 100) : g_strdup("–");
 }
 
 char *nw_text_number(double value)
@@ -36,10 +36,10 @@ char *nw_text_duration(double seconds)
   gint64 s = llround(seconds);
   if (s < 60)
     /* Translators: seconds, e.g. "14 s". */
-    return g_strdup_printf(_("%d" NBSP "s"), (int)s);
+    return g_strdup_printf(_("%d\u00a0s"), (int)s);
   if (s < 3600)
-    return g_strdup_printf(_("%d" NBSP "m %02d" NBSP "s"), (int)(s / 60), (int)(s % 60));
-  return g_strdup_printf(_("%d" NBSP "h %02d" NBSP "m"), (int)(s / 3600), (int)(s / 60 % 60));
+    return g_strdup_printf(_("%d\u00a0m %02d\u00a0s"), (int)(s / 60), (int)(s % 60));
+  return g_strdup_printf(_("%d\u00a0h %02d\u00a0m"), (int)(s / 3600), (int)(s / 60 % 60));
 }
 
 char *nw_text_clock(double seconds)
@@ -57,12 +57,12 @@ char *nw_text_bytes(double bytes)
   guint k = 0;
   for (; bytes >= 1000 && k + 1 < G_N_ELEMENTS(units); k++)
     bytes /= 1000;
-  return g_strdup_printf(k == 0 || bytes >= 100 ? "%.0f" NBSP "%s" : "%.1f" NBSP "%s", bytes, units[k]);
+  return g_strdup_printf(k == 0 || bytes >= 100 ? "%.0f\u00a0%s" : "%.1f\u00a0%s", bytes, units[k]);
 }
 
 char *nw_text_scaled(double n)
 {
-  static const char *const units[] = {"", NBSP "K", NBSP "M", NBSP "G", NBSP "T"};
+  static const char *const units[] = {"", "\u00a0K", "\u00a0M", "\u00a0G", "\u00a0T"};
   guint k = 0;
   for (; n >= 1000 && k + 1 < G_N_ELEMENTS(units); k++)
     n /= 1000;
