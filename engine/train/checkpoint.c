@@ -196,11 +196,14 @@ NwStatus nw_trainer_save(NwTrainer *trainer, const char *kind, NwError *error)
     nw_text_clear(&path);
     return nw_fail(error, NW_NO_MEMORY, "There is no memory to write the checkpoint.");
   }
+  bool last = strcmp(kind, "last") == 0;
+  if (last && trainer->observer.saving != NULL)
+    trainer->observer.saving(trainer->observer.owner);
   NwStatus status = nw_make_folders(trainer->folder, error);
   if (status == NW_OK)
     status = write_file(trainer, path.data, error);
   if (status == NW_OK) {
-    if (strcmp(kind, "last") == 0)
+    if (last)
       trainer->unsaved = false;
     if (trainer->observer.checkpoint != NULL)
       trainer->observer.checkpoint(trainer->observer.owner, kind, path.data, trainer->position.epoch,

@@ -73,7 +73,9 @@ typedef enum NwTrainerState {
   NW_TRAINER_FAILED
 } NwTrainerState;
 
-/* Any may be NULL. checkpoint: a file was written (kind "last" or "best"). remark: a sentence for the log. */
+/* Any may be NULL. saving: last.pth is about to be written; what the observer recorded of the steps so far
+ * must be on disk when it returns, since a run that goes on from that file never tells them again.
+ * checkpoint: a file was written (kind "last" or "best"). remark: a sentence for the log. */
 typedef struct NwRunObserver {
   void *owner;
   void (*state)(void *owner, NwTrainerState state);
@@ -81,6 +83,7 @@ typedef struct NwRunObserver {
   void (*epoch)(void *owner, const NwEpochEvent *event);
   void (*checkpoint)(void *owner, const char *kind, const char *path, int64_t epoch, int64_t step);
   void (*remark)(void *owner, const char *text);
+  void (*saving)(void *owner);
 } NwRunObserver;
 
 typedef struct NwTrainer NwTrainer;
