@@ -216,6 +216,23 @@ static void on_epoch(void *owner, const NwEpochEvent *epoch)
     self->listener.epoch(epoch, self->listener_data);
 }
 
+static void tell_remark(NwSession *self, const char *text)
+{
+  push(self, &(NwSessionEvent){.kind = NW_EVENT_REMARK, .text = g_strdup(text)});
+  if (self->listener.remark != NULL)
+    self->listener.remark(text, self->listener_data);
+}
+
+/* The curve up to here must be on disk before the checkpoint is: a run that goes on from it never draws these
+ * points again. */
+static void on_saving(void *owner)
+{
+  NwSession *self = owner;
+  NwError error = {0};
+  if (nw_history_flush(self->history, &error) != NW_OK)
+    tell_remark(self, error.text);
+}
+
 static void on_checkpoint(void *owner, const char *kind, const char *path, int64_t epoch, int64_t step)
 {
   NwSession *self = owner;
@@ -226,9 +243,7 @@ static void on_remark(void *owner, const char *text)
 {
   NwSession *self = owner;
   nw_history_add_event(self->history, self->info->id, "remark", text);
-  push(self, &(NwSessionEvent){.kind = NW_EVENT_REMARK, .text = g_strdup(text)});
-  if (self->listener.remark != NULL)
-    self->listener.remark(text, self->listener_data);
+  tell_remark(self, text);
 }
 
 NwRunObserver nw_session_observer(NwSession *self)
@@ -237,6 +252,7 @@ NwRunObserver nw_session_observer(NwSession *self)
                          .state = on_state,
                          .step = on_step,
                          .epoch = on_epoch,
+                         .saving = on_saving,
                          .checkpoint = on_checkpoint,
                          .remark = on_remark};
 }
@@ -278,8 +294,8 @@ static gpointer worker(gpointer data)
   report_replaced(self);
   nw_session_close_run(self, status);
   NwError writing = {0};
-  if (nw_history_flush(self->history, &writing) != NW_OK && self->listener.remark != NULL)
-    self->listener.remark(writing.text, self->listener_data);
+  if (nw_history_flush(self->history, &writing) != NW_OK)
+    tell_remark(self, writing.text);
   NwTrainerState last = status == NW_OK          ? NW_TRAINER_FINISHED
                         : status == NW_CANCELLED ? NW_TRAINER_STOPPED
                                                  : NW_TRAINER_FAILED;

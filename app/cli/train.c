@@ -200,12 +200,13 @@ int nw_cli_resume(int argc, char **argv)
   NwCliRun run = {.session = nw_session_new(history), .json = json};
   nw_cli_run_prepare(&run);
   NwStatus status = nw_history_find(history, argv[1], &info, &error);
-  if (status == NW_OK && epochs > 0 && epochs <= info->epochs_done)
+  /* Of a run that failed, the last epochs may not be in its checkpoint: that one is not finished. */
+  if (status == NW_OK && epochs > 0 && epochs <= info->epochs_done && info->state == NW_RUN_FINISHED)
     status = nw_fail(&error, NW_BAD_ARGUMENT, _("Run %s has done %d epochs already; ask for more than that"),
                      info->id, (int)info->epochs_done);
   if (status == NW_OK) {
     use_threads(info, threads);
-    status = nw_session_resume(run.session, info->id, epochs > 0 ? epochs - info->epochs_done : 0, &error);
+    status = nw_session_resume(run.session, info->id, MAX(epochs - info->epochs_done, 0), &error);
   }
   nw_run_info_free(info);
   code = status == NW_OK ? nw_cli_run_wait(&run) : nw_cli_fail(status, &error);
