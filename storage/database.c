@@ -34,8 +34,6 @@ NwStatus nw_database_open(const char *path, gboolean writing, sqlite3 **out, NwE
   sqlite3_busy_timeout(*out, 30000);
   /* FULL: a commit that has returned is on the disk, also after a power cut. */
   NwStatus status = nw_database_exec(*out, "PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL;", error);
-  if (status == NW_OK && writing)
-    status = nw_database_exec(*out, "PRAGMA journal_mode=WAL;", error);
   if (status == NW_OK)
     return NW_OK;
   sqlite3_close(*out);

@@ -8,7 +8,7 @@
 
 #include "engine/base/status.h"
 
-/* Opens with the pragmas this history needs: WAL, full sync of commits, foreign keys, a patient lock. */
+/* Opens with full sync of commits, foreign keys, a patient lock. Changes nothing in the file. */
 NwStatus nw_database_open(const char *path, gboolean writing, sqlite3 **out, NwError *error);
 NwStatus nw_database_exec(sqlite3 *db, const char *sql, NwError *error);
 /* NW_NO_SPACE for a full disk, NW_BAD_FORMAT for what is no database, else NW_IO; what: "read the history".

@@ -96,6 +96,10 @@ NwStatus nw_database_migrate(sqlite3 *db, const char *path, NwError *error)
   NwStatus status = read_int(db, "PRAGMA user_version", &version, error);
   if (status == NW_OK)
     status = check_ours(db, path, version, error);
+  /* Readers and the writer beside each other, a crash never leaves half a commit. Not before it is known to
+   * be ours. */
+  if (status == NW_OK)
+    status = nw_database_exec(db, "PRAGMA journal_mode=WAL;", error);
   while (status == NW_OK && version < nw_database_version()) {
     status = migrate_one(db, version, error);
     if (status == NW_OK)
