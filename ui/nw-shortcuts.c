@@ -49,15 +49,21 @@ static const Key history[] = {{"<Control>f", N_("Filter")},
                               {"<Control>e", N_("Export")},
                               {"Delete", N_("Move to the trash")}};
 
+/* GTK 4.8 adds to these only as its builder does; a plain append would go past their stacks and pages. */
+static void add_child(GtkWidget *parent, GtkWidget *child)
+{
+  GTK_BUILDABLE_GET_IFACE(parent)->add_child(GTK_BUILDABLE(parent), NULL, G_OBJECT(child), NULL);
+}
+
 static void add_group(GtkWidget *section, const char *title, const Key *keys, guint n)
 {
   GtkWidget *group = g_object_new(GTK_TYPE_SHORTCUTS_GROUP, "title", title, NULL);
   for (guint i = 0; i < n; i++) {
     GtkWidget *row = g_object_new(GTK_TYPE_SHORTCUTS_SHORTCUT, "accelerator", keys[i].keys, "title",
                                   _(keys[i].words), NULL);
-    gtk_box_append(GTK_BOX(group), row);
+    add_child(group, row);
   }
-  gtk_box_append(GTK_BOX(section), group);
+  add_child(section, group);
 }
 
 GtkShortcutsWindow *nw_shortcuts_window_new(void)
@@ -71,6 +77,6 @@ GtkShortcutsWindow *nw_shortcuts_window_new(void)
   add_group(section, _("Charts"), charts, G_N_ELEMENTS(charts));
   add_group(section, _("History"), history, G_N_ELEMENTS(history));
   gtk_widget_set_visible(section, TRUE);
-  gtk_window_set_child(GTK_WINDOW(window), section);
+  add_child(window, section);
   return GTK_SHORTCUTS_WINDOW(window);
 }
