@@ -114,11 +114,11 @@ NwStatus nw_session_copy_parts(NwSession *self, NwProject *project, NwError *err
   const char *obstacle = nw_project_obstacle(project, NULL);
   if (obstacle != NULL) {
     const NwNetworkReport *report = nw_project_report(project);
-    NwStatus status = report->status != NW_OK ? report->status : NW_BAD_DATA;
-    nw_fail(error, status, "%s", obstacle);
-    if (error != NULL && report->status != NW_OK)
-      *error = report->error;
-    return status;
+    if (report->status == NW_OK || strcmp(obstacle, report->error.text) != 0)
+      return nw_fail(error, NW_BAD_DATA, "%s", obstacle);
+    if (error != NULL)
+      *error = report->error; /* with the block and the property */
+    return report->status;
   }
   self->work.manifest = nw_manifest_copy(nw_project_manifest(project));
   self->work.preprocessing = nw_preprocessing_copy(nw_project_preprocessing(project));
