@@ -42,9 +42,26 @@ static void on_dark(AdwStyleManager *manager, GParamSpec *spec, NwApplication *s
     gtk_style_context_remove_provider_for_display(display, GTK_STYLE_PROVIDER(self->dark));
 }
 
+static gboolean has_font(const char *family)
+{
+  PangoFontMap *map = pango_cairo_font_map_get_default();
+  return pango_font_map_get_family(map, family) != NULL;
+}
+
+/* A bare X server names no font; the desktop's own is then the better one, where it is installed. */
+static void choose_font(void)
+{
+  g_autofree char *name = NULL;
+  GtkSettings *settings = gtk_settings_get_default();
+  g_object_get(settings, "gtk-font-name", &name, NULL);
+  if (g_strcmp0(name, "Sans 10") == 0 && has_font("Cantarell"))
+    g_object_set(settings, "gtk-font-name", "Cantarell 11", NULL);
+}
+
 static void load_style(NwApplication *self)
 {
   AdwStyleManager *manager = adw_style_manager_get_default();
+  choose_font();
   self->light = gtk_css_provider_new();
   self->dark = gtk_css_provider_new();
   gtk_css_provider_load_from_resource(self->light, "/org/netwright/Netwright/style/style.css");

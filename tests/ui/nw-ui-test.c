@@ -307,18 +307,26 @@ gboolean nwt_shows(GtkWidget *root, const char *part)
 
 /* ---- pictures ---- */
 
+static GskRenderNode *node_of(GtkWidget *widget)
+{
+  g_autoptr(GdkPaintable) paintable = gtk_widget_paintable_new(widget);
+  GtkSnapshot *snapshot = gtk_snapshot_new();
+  gdk_paintable_snapshot(paintable, GDK_SNAPSHOT(snapshot), gtk_widget_get_width(widget),
+                         gtk_widget_get_height(widget));
+  return gtk_snapshot_free_to_node(snapshot);
+}
+
 void nwt_screenshot(GtkWindow *window, const char *path)
 {
   GtkWidget *widget = GTK_WIDGET(window);
-  g_autoptr(GdkPaintable) paintable = gtk_widget_paintable_new(widget);
-  int width = gtk_widget_get_width(widget), height = gtk_widget_get_height(widget);
-  GtkSnapshot *snapshot = gtk_snapshot_new();
-  gdk_paintable_snapshot(paintable, GDK_SNAPSHOT(snapshot), width, height);
-  g_autoptr(GskRenderNode) node = gtk_snapshot_free_to_node(snapshot);
-  g_assert_nonnull(node);
-  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height);
+  GskRenderNode *node = NULL;
+  /* There is none between a change and the next frame. */
+  nwt_wait((node = node_of(widget)) != NULL);
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, gtk_widget_get_width(widget),
+                                                      gtk_widget_get_height(widget));
   cairo_t *cr = cairo_create(image);
   gsk_render_node_draw(node, cr);
+  gsk_render_node_unref(node);
   cairo_destroy(cr);
   g_assert_cmpint(cairo_surface_write_to_png(image, path), ==, CAIRO_STATUS_SUCCESS);
   cairo_surface_destroy(image);

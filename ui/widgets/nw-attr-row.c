@@ -214,6 +214,7 @@ GtkWidget *nw_attr_row_new(const NwAttr *attr, const void *attrs, const char *ke
   gtk_widget_add_css_class(row->problem, "error");
   gtk_widget_add_css_class(row->problem, "caption");
   gtk_widget_set_visible(row->problem, FALSE);
+  gtk_widget_set_valign(box, GTK_ALIGN_CENTER);
   gtk_box_append(GTK_BOX(box), line);
   gtk_box_append(GTK_BOX(box), row->problem);
   gtk_list_box_row_set_child(GTK_LIST_BOX_ROW(row), box);

@@ -96,6 +96,8 @@ void nw_class_balance_fill(GtkWidget *balance, const NwManifest *manifest)
     most = MAX(most, sorted[k]);
   }
   qsort(sorted, n, sizeof *sorted, by_number);
+  /* Some classes share the height of the card; two or three would lie far apart. */
+  gtk_box_set_homogeneous(GTK_BOX(box), n > 5);
   for (guint k = 0; k < n; k++) {
     counts[k].most = most;
     gtk_box_append(GTK_BOX(box), row_new(g_ptr_array_index(manifest->classes, k), counts[k], sorted[n / 2]));

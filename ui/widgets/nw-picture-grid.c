@@ -97,9 +97,12 @@ static void on_setup(GtkListItemFactory *factory, GtkListItem *item, NwPictureGr
 {
   GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 3);
   GtkWidget *picture = gtk_picture_new();
-  gtk_widget_set_size_request(picture, 100, 100);
+  gtk_widget_set_size_request(picture, 104, 104);
   gtk_widget_add_css_class(picture, "thumbnail");
   gtk_picture_set_can_shrink(GTK_PICTURE(picture), TRUE);
+  gtk_picture_set_content_fit(GTK_PICTURE(picture), GTK_CONTENT_FIT_COVER);
+  gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN);
+  gtk_widget_set_halign(box, GTK_ALIGN_CENTER);
   GtkWidget *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
   GtkWidget *name = gtk_label_new(NULL), *part = gtk_label_new(NULL);
   gtk_label_set_xalign(GTK_LABEL(name), 0);
