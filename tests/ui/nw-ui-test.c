@@ -177,10 +177,17 @@ static void hold(guint modifiers, gboolean down)
 
 void nwt_move(GtkWidget *widget, double x, double y)
 {
-  int rx, ry;
-  to_root(widget, x, y, &rx, &ry);
-  point(rx - 2, ry);
-  point(rx, ry);
+  int rx, ry, now_x, now_y;
+  to_root(widget, x, y, &now_x, &now_y);
+  /* Until it stays where it is: a layout may be under way. */
+  do {
+    rx = now_x;
+    ry = now_y;
+    point(rx - 2, ry);
+    point(rx, ry);
+    nwt_spin(60);
+    to_root(widget, x, y, &now_x, &now_y);
+  } while (rx != now_x || ry != now_y);
 }
 
 void nwt_click_at(GtkWidget *widget, double x, double y, guint modifiers)
@@ -330,6 +337,19 @@ void nwt_screenshot(GtkWindow *window, const char *path)
   cairo_destroy(cr);
   g_assert_cmpint(cairo_surface_write_to_png(image, path), ==, CAIRO_STATUS_SUCCESS);
   cairo_surface_destroy(image);
+}
+
+void nwt_timed_out(const char *file, int line, const char *condition)
+{
+  const char *folder = g_getenv("NETWRIGHT_SHOTS");
+  GListModel *all = gtk_window_get_toplevels();
+  for (guint i = 0; folder != NULL && i < g_list_model_get_n_items(all); i++) {
+    g_autoptr(GtkWindow) window = g_list_model_get_item(all, i);
+    g_autofree char *path = g_strdup_printf("%s/failed-%u.png", folder, i);
+    if (gtk_widget_get_mapped(GTK_WIDGET(window)))
+      nwt_screenshot(window, path);
+  }
+  g_error("%s:%d: this did not come true: %s", file, line, condition);
 }
 
 static void put_picture(const char *path, guint class, guint classes, guint number, guint side)

@@ -20,19 +20,21 @@ void nwt_window_close(NwWindow *window);
 
 /* ---- waiting ---- */
 void nwt_spin(guint ms);
-/* Spins until the condition holds; fails the test after `seconds`. */
+/* Spins until the condition holds; fails the test after `seconds`, leaving a picture in $NETWRIGHT_SHOTS if
+ * set. */
 #define nwt_wait_for(condition, seconds)                                                                     \
   G_STMT_START                                                                                               \
   {                                                                                                          \
     gint64 nwt_end_ = g_get_monotonic_time() + (gint64)(seconds)*G_USEC_PER_SEC;                             \
     while (!(condition)) {                                                                                   \
       if (g_get_monotonic_time() > nwt_end_)                                                                 \
-        g_error("%s:%d: not within %d s: %s", __FILE__, __LINE__, (int)(seconds), #condition);               \
+        nwt_timed_out(__FILE__, __LINE__, #condition);                                                       \
       if (!g_main_context_iteration(NULL, FALSE))                                                            \
         g_usleep(500);                                                                                       \
     }                                                                                                        \
   }                                                                                                          \
   G_STMT_END
+G_NORETURN void nwt_timed_out(const char *file, int line, const char *condition);
 #define nwt_wait(condition) nwt_wait_for(condition, 20)
 
 /* ---- pointer and keys; coordinates are the widget's own ---- */

@@ -7,7 +7,7 @@ typedef struct Dialog {
   GtkWindow *window;
   NwHistory *history;
   NwRunInfo *info;
-  GtkWidget *format, *checkpoint, *place, *export, *cancel, *stack, *report, *report_icon, *show;
+  GtkWidget *format, *doc, *checkpoint, *place, *export, *cancel, *stack, *report, *report_icon, *show;
   char *path;
   gboolean chosen; /* the person picked the place: do not propose another */
 } Dialog;
@@ -58,19 +58,27 @@ static void on_format(AdwComboRow *row, GParamSpec *spec, Dialog *self)
   const NwExportFormat *format = chosen_format(self);
   if (format == NULL)
     return;
-  adw_action_row_set_subtitle(ADW_ACTION_ROW(self->format), _(format->doc));
+  gtk_label_set_text(GTK_LABEL(self->doc), _(format->doc));
   if (!self->chosen)
     propose_place(self);
+}
+
+void nw_export_dialog_set_path(GtkWindow *dialog, const char *path)
+{
+  Dialog *self = g_object_get_data(G_OBJECT(dialog), "nw-dialog");
+  g_free(self->path);
+  self->path = g_strdup(path);
+  self->chosen = TRUE;
+  show_place(self);
 }
 
 static void on_place_chosen(GtkNativeDialog *chooser, int response, Dialog *self)
 {
   if (response == GTK_RESPONSE_ACCEPT) {
     g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(chooser));
-    g_free(self->path);
-    self->path = g_file_get_path(file);
-    self->chosen = TRUE;
-    show_place(self);
+    g_autofree char *path = g_file_get_path(file);
+    if (path != NULL)
+      nw_export_dialog_set_path(self->window, path);
   }
   g_object_unref(chooser);
 }
@@ -171,6 +179,7 @@ static GtkWidget *combo(const char *title, const char *const *names)
   adw_preferences_row_set_title(ADW_PREFERENCES_ROW(row), title);
   g_autoptr(GtkStringList) model = gtk_string_list_new(names);
   adw_combo_row_set_model(ADW_COMBO_ROW(row), G_LIST_MODEL(model));
+  adw_combo_row_set_use_subtitle(ADW_COMBO_ROW(row), TRUE);
   return row;
 }
 
@@ -269,7 +278,12 @@ void nw_export_dialog_present(GtkWindow *parent, NwHistory *history, const char 
   gtk_widget_set_margin_end(body, 24);
   gtk_widget_set_margin_top(body, 18);
   gtk_widget_set_margin_bottom(body, 24);
+  self->doc = gtk_label_new(NULL);
+  gtk_label_set_wrap(GTK_LABEL(self->doc), TRUE);
+  gtk_label_set_xalign(GTK_LABEL(self->doc), 0);
+  gtk_widget_add_css_class(self->doc, "dim");
   gtk_box_append(GTK_BOX(body), build_form(self));
+  gtk_box_append(GTK_BOX(body), self->doc);
   gtk_box_append(GTK_BOX(body), build_report(self));
   self->show = gtk_button_new_with_label(_("Show in Folder"));
   gtk_widget_set_halign(self->show, GTK_ALIGN_START);
@@ -286,5 +300,6 @@ void nw_export_dialog_present(GtkWindow *parent, NwHistory *history, const char 
       GTK_SHORTCUT_CONTROLLER(keys),
       gtk_shortcut_new(gtk_keyval_trigger_new(GDK_KEY_Escape, 0), gtk_named_action_new("window.close")));
   gtk_widget_add_controller(GTK_WIDGET(self->window), keys);
+  gtk_window_set_focus(self->window, self->export);
   gtk_window_present(self->window);
 }

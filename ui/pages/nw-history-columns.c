@@ -274,6 +274,10 @@ static const Column columns[] = {
 
 static void on_setup(GtkListItemFactory *factory, GtkListItem *item, const Column *column)
 {
+  /* In GTK 4.8 a cell and its row both answer a click, and Ctrl+click chooses and drops the row at once:
+   * leave clicks to the row. */
+  gtk_list_item_set_selectable(item, FALSE);
+  gtk_list_item_set_activatable(item, FALSE);
   gtk_list_item_set_child(item, column->make());
 }
 
