@@ -1,6 +1,7 @@
 /* Conv2d: declaration, shapes, gradient rule, plain kernels, oneDNN rows. Weights are always in torch's
  * layout. */
 #include "engine/ops/conv2d.h"
+#include "engine/ops/conv2d-own.h"
 
 extern const NwOp nw_ops_conv2d[];
 enum { CONV, GRAD_X, GRAD_W };
@@ -449,9 +450,14 @@ static NwStatus onednn_run(const NwCall *call, void *state, NwError *error)
     .name = "onednn", .device = NW_CPU, .flags = NW_KERNEL_EXACT, .layout = onednn_layout,                   \
     .supports = onednn_supports, .prepare = onednn_prepare, .run = onednn_run, .release = nw_onednn_free     \
   }
-static const NwKernel conv_kernels[] = {ONEDNN_ROW, NW_PLAIN(conv_plain)};
-static const NwKernel grad_x_kernels[] = {ONEDNN_ROW, NW_PLAIN(grad_x_plain)};
-static const NwKernel grad_w_kernels[] = {ONEDNN_ROW, NW_PLAIN(grad_w_plain)};
+static const NwKernel conv_kernels[] = {
+    NW_OWN_CONV_ROW("winograd", nw_winograd_forward, nw_winograd_conv_free), ONEDNN_ROW,
+    NW_PLAIN(conv_plain)};
+static const NwKernel grad_x_kernels[] = {
+    NW_OWN_CONV_ROW("winograd", nw_winograd_back, nw_winograd_conv_free), ONEDNN_ROW, NW_PLAIN(grad_x_plain)};
+static const NwKernel grad_w_kernels[] = {NW_OWN_CONV_ROW("winograd", nw_winograd_weights, nw_free),
+                                          NW_OWN_CONV_ROW("first", nw_first_weights, nw_free), ONEDNN_ROW,
+                                          NW_PLAIN(grad_w_plain)};
 
 /* ---- fusions (conv2d_fused.c) ---- */
 static const NwFusion conv_fusions[] = {
@@ -468,6 +474,8 @@ static const NwOpCase conv_cases[] = {
     {"out_channels=24 padding=1 groups=24 bias=false", "2x24x8x9 24x1x3x3 -"},
     {"out_channels=16 padding=1 stride=2 groups=4", "2x8x9x9 16x2x3x3 16"},
     {"out_channels=32 kernel_size=7 stride=2 padding=3", "1x3x21x21 32x3x7x7 32"},
+    {"out_channels=48 padding=1", "3x32x9x6 48x32x3x3 48"},
+    {"out_channels=6 kernel_size=5 padding=2", "3x3x12x10 6x3x5x5 6"},
 };
 
 const NwOp nw_ops_conv2d[] = {
