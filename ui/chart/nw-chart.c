@@ -454,10 +454,11 @@ char *nw_chart_csv(NwChart *chart)
   char x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
   for (guint k = 0; k < chart->view.series->len; k++) {
     const NwChartSeries *series = g_ptr_array_index(chart->view.series, k);
+    g_auto(GStrv) parts = g_strsplit(series->name, "\"", -1);
+    g_autofree char *name = g_strjoinv("\"\"", parts);
     for (guint i = 0; i < series->points->len; i++) {
       NwChartPoint point = g_array_index(series->points, NwChartPoint, i);
-      g_string_append_printf(out, "\"%s\",%s,%s\n", series->name,
-                             g_ascii_formatd(x, sizeof x, "%.10g", point.x),
+      g_string_append_printf(out, "\"%s\",%s,%s\n", name, g_ascii_formatd(x, sizeof x, "%.10g", point.x),
                              g_ascii_formatd(y, sizeof y, "%.10g", point.y));
     }
   }

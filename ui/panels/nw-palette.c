@@ -148,6 +148,11 @@ static void on_search_activate(GtkSearchEntry *entry, NwPalette *self)
     }
 }
 
+static void on_search_stop(GtkSearchEntry *entry, NwPalette *self)
+{
+  gtk_editable_set_text(GTK_EDITABLE(entry), "");
+}
+
 static void on_activated(GtkListBox *list, GtkListBoxRow *row, NwPalette *self)
 {
   choose(self, row);
@@ -198,6 +203,7 @@ static void nw_palette_init(NwPalette *self)
   gtk_widget_set_margin_top(self->search, 10);
   g_signal_connect(self->search, "search-changed", G_CALLBACK(on_search), self);
   g_signal_connect(self->search, "activate", G_CALLBACK(on_search_activate), self);
+  g_signal_connect(self->search, "stop-search", G_CALLBACK(on_search_stop), self);
   self->list = gtk_list_box_new();
   gtk_list_box_set_activate_on_single_click(GTK_LIST_BOX(self->list), FALSE);
   gtk_list_box_set_selection_mode(GTK_LIST_BOX(self->list), GTK_SELECTION_SINGLE);
