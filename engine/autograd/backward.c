@@ -135,7 +135,11 @@ static NwStatus hand_on(NwRecord *record, const NwGrad *grad, Queue *queue, NwEr
     if (input->record != NULL) {
       NwRecord *from = input->record;
       NW_TRY(arrive(&from->dout[input->record_output], gradient, error));
-      NW_TRY(queue_add(queue, from, error));
+      NwStatus status = queue_add(queue, from, error);
+      if (status != NW_OK) {
+        clear_douts(from); /* what waits outside the queue would be counted by the next backward */
+        return status;
+      }
     } else {
       NW_TRY(arrive_at_leaf(input, gradient, error));
     }
@@ -150,6 +154,9 @@ static NwStatus ask(NwRecord *record, Queue *queue, NwError *error)
         error, NW_BAD_STATE,
         "Backward through %s a second time: what it saved is gone; give the first backward retain_graph",
         record->op->label != NULL ? record->op->label : record->op->id);
+  if (record->op->grad == NULL)
+    return nw_fail(error, NW_UNSUPPORTED, "%s has no gradient; detach its input or train without it",
+                   record->op->label != NULL ? record->op->label : record->op->id);
   NwTape tape;
   NwEmitter emitter;
   nw_tape_init(&tape, &emitter);

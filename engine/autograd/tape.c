@@ -124,6 +124,9 @@ static NwStatus check_ports(const NwOp *op, NwTensor *const *in, int n_in, NwErr
   for (int i = 0; i < op->n_inputs; i++)
     if ((i >= n_in || in[i] == NULL) && !(op->inputs[i].flags & NW_PORT_OPTIONAL))
       return nw_fail(error, NW_BAD_ARGUMENT, "%s needs an input for %s", name, op->inputs[i].name);
+  for (int i = op->n_inputs; i < n_in; i++)
+    if (in[i] == NULL)
+      return nw_fail(error, NW_BAD_ARGUMENT, "%s needs an input number %d", name, i + 1);
   return NW_OK;
 }
 
@@ -136,7 +139,9 @@ static NwStatus apply_composite(const NwOp *op, const void *attrs, NwTensor *con
   nw_tape_init(&tape, &emitter);
   for (int i = 0; i < n_in; i++)
     values[i].p = in[i];
-  NwStatus status = op->expand(&emitter, op, attrs, values, n_in, results, error);
+  NwStatus status = nw_attrs_check(op, attrs, error);
+  if (status == NW_OK)
+    status = op->expand(&emitter, op, attrs, values, n_in, results, error);
   for (int i = 0; i < op->n_outputs && status == NW_OK; i++)
     out[i] = nw_tensor_ref(results[i].p);
   nw_tape_clear(&tape);
@@ -155,7 +160,7 @@ static NwStatus apply_with(const NwOp *op, const void *attrs, NwTensor *const *i
   bool wanted = false;
   for (int i = 0; i < n_in && grad_mode; i++)
     wanted = wanted || (in[i] != NULL && nw_tensor_requires_grad(in[i]));
-  if (!wanted || op->grad == NULL)
+  if (!wanted || (op->grad == NULL && (op->flags & NW_OP_SIDE_EFFECT)))
     return NW_OK;
   NwStatus status = nw_record_new(op, attrs, in, n_in, &own, out, error);
   if (status != NW_OK)

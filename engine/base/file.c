@@ -17,7 +17,7 @@ NwStatus nw_file_read(const char *path, size_t limit, char **data, size_t *lengt
 {
   *data = NULL;
   *length = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hang */
   if (fd < 0)
     return nw_fail_errno(error, errno, "Cannot open %s", path);
   struct stat info;
@@ -25,6 +25,10 @@ NwStatus nw_file_read(const char *path, size_t limit, char **data, size_t *lengt
     int problem = S_ISDIR(info.st_mode) ? EISDIR : errno;
     close(fd);
     return nw_fail_errno(error, problem, "Cannot read %s", path);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    close(fd);
+    return nw_fail(error, NW_BAD_FORMAT, "%s is a device or a pipe; a file is expected here", path);
   }
   if ((uint64_t)info.st_size > limit) {
     close(fd);
@@ -34,8 +38,14 @@ NwStatus nw_file_read(const char *path, size_t limit, char **data, size_t *lengt
   size_t size = (size_t)info.st_size, done = 0;
   char *bytes = nw_alloc(size + 1);
   ssize_t n = 0;
-  while (bytes != NULL && done < size && (n = read(fd, bytes + done, size - done)) > 0)
+  while (bytes != NULL && done < size) {
+    n = read(fd, bytes + done, size - done);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
     done += (size_t)n;
+  }
   int problem = errno;
   close(fd);
   if (bytes == NULL)
@@ -89,6 +99,7 @@ struct NwFileWriter {
   int fd;
   char *path, *temporary;
   size_t offset, buffered;
+  NwError failure; /* status NW_OK: none; a file that lacks a piece is never put in place */
   unsigned char buffer[1 << 16];
 };
 
@@ -111,6 +122,7 @@ NwStatus nw_file_writer_open(const char *path, NwFileWriter **out, NwError *erro
     return nw_fail(error, NW_NO_MEMORY, "There is no memory to write %s", path);
   writer->fd = -1;
   writer->offset = writer->buffered = 0;
+  writer->failure = (NwError){0};
   writer->path = nw_strdup(path);
   writer->temporary = nw_alloc(room);
   if (writer->path == NULL || writer->temporary == NULL) {
@@ -134,8 +146,10 @@ static NwStatus write_out(NwFileWriter *writer, const unsigned char *bytes, size
     ssize_t done = write(writer->fd, bytes, n);
     if (done < 0 && errno == EINTR)
       continue;
-    if (done < 0)
-      return nw_fail_errno(error, errno, "Cannot write %s", writer->path);
+    if (done < 0) {
+      nw_fail_errno(&writer->failure, errno, "Cannot write %s", writer->path);
+      return nw_fail(error, writer->failure.status, "%s", writer->failure.text);
+    }
     bytes += done;
     n -= (size_t)done;
   }
@@ -144,6 +158,8 @@ static NwStatus write_out(NwFileWriter *writer, const unsigned char *bytes, size
 
 NwStatus nw_file_writer_write(NwFileWriter *writer, const void *bytes, size_t n, NwError *error)
 {
+  if (writer->failure.status != NW_OK)
+    return nw_fail(error, writer->failure.status, "%s", writer->failure.text);
   writer->offset += n;
   if (writer->buffered + n <= sizeof writer->buffer) {
     memcpy(writer->buffer + writer->buffered, bytes, n);
@@ -186,7 +202,11 @@ static void sync_folder(const char *path)
 
 NwStatus nw_file_writer_commit(NwFileWriter *writer, NwError *error)
 {
-  NwStatus status = write_out(writer, writer->buffer, writer->buffered, error);
+  NwStatus status = writer->failure.status;
+  if (status == NW_OK)
+    status = write_out(writer, writer->buffer, writer->buffered, error);
+  else
+    nw_fail(error, status, "%s", writer->failure.text);
   reached("write");
   if (status == NW_OK && fsync(writer->fd) != 0)
     status = nw_fail_errno(error, errno, "Cannot write %s", writer->path);

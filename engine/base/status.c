@@ -22,6 +22,23 @@ static void error_start(NwError *error, NwStatus status, const char *property)
   snprintf(error->property, sizeof error->property, "%s", property);
 }
 
+/* A sentence that did not fit ends with a whole character: it goes to JSON and to labels, which want UTF-8.
+ */
+static void end_whole(NwError *error)
+{
+  size_t n = strlen(error->text), from = n;
+  if (n + 1 < sizeof error->text)
+    return;
+  while (from > 0 && ((unsigned char)error->text[from - 1] & 0xC0) == 0x80)
+    from--;
+  if (from == 0)
+    return;
+  unsigned char lead = (unsigned char)error->text[from - 1];
+  size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+  if (n - (from - 1) < wanted)
+    error->text[from - 1] = '\0';
+}
+
 NwStatus nw_fail(NwError *error, NwStatus status, const char *format, ...)
 {
   if (error != NULL) {
@@ -30,6 +47,7 @@ NwStatus nw_fail(NwError *error, NwStatus status, const char *format, ...)
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
+    end_whole(error);
   }
   return status;
 }
@@ -42,6 +60,7 @@ NwStatus nw_fail_property(NwError *error, NwStatus status, const char *property,
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
+    end_whole(error);
   }
   return status;
 }
@@ -77,6 +96,7 @@ NwStatus nw_fail_errno(NwError *error, int errnum, const char *format, ...)
     va_end(args);
     size_t n = strlen(error->text);
     snprintf(error->text + n, sizeof error->text - n, ": %s", strerror_r(errnum, reason, sizeof reason));
+    end_whole(error);
   }
   return status;
 }
@@ -92,6 +112,7 @@ NwStatus nw_error_prefix(NwError *error, NwStatus status, const char *format, ..
     va_end(args);
     if (n >= 0 && (size_t)n < sizeof error->text)
       snprintf(error->text + n, sizeof error->text - (size_t)n, ": %s", old);
+    end_whole(error);
     error->status = status;
   }
   return status;

@@ -1,5 +1,6 @@
 #include "engine/base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -118,10 +119,14 @@ char *nw_text_steal(NwText *text)
 bool nw_parse_double(const char *text, double *value)
 {
   char *end;
+  if (isspace((unsigned char)*text) || strpbrk(text, "xX") != NULL)
+    return false;
   locale_t old = c_locale_enter();
+  errno = 0;
   double parsed = strtod(text, &end);
+  bool too_big = errno == ERANGE && isinf(parsed);
   c_locale_leave(old);
-  if (end == text || *end != '\0')
+  if (end == text || *end != '\0' || too_big)
     return false;
   *value = parsed;
   return true;
@@ -130,6 +135,8 @@ bool nw_parse_double(const char *text, double *value)
 bool nw_parse_int(const char *text, long long *value)
 {
   char *end;
+  if (isspace((unsigned char)*text))
+    return false;
   errno = 0;
   long long parsed = strtoll(text, &end, 10);
   if (end == text || *end != '\0' || errno != 0)

@@ -7,6 +7,7 @@
 /* libgomp's stable C interface, declared here so that every compiler can use the same pool as oneDNN. */
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
 int omp_get_thread_num(void);
+int omp_get_num_threads(void);
 int omp_in_parallel(void);
 void omp_set_num_threads(int n);
 
@@ -46,7 +47,8 @@ void nw_threads_set(int n)
 }
 
 typedef struct Loop {
-  int64_t n, grain, piece;
+  int64_t n, piece;
+  int pieces;
   NwParallelBody body;
   void *context;
 } Loop;
@@ -54,11 +56,13 @@ typedef struct Loop {
 static void run_piece(void *data)
 {
   Loop *loop = data;
-  int thread = omp_get_thread_num();
   ACQUIRE(loop);
-  int64_t begin = thread * loop->piece, end = begin + loop->piece;
-  if (begin < loop->n)
-    loop->body(loop->context, begin, end < loop->n ? end : loop->n, thread);
+  /* The pool may be smaller than asked for (OMP_THREAD_LIMIT): then a thread takes several pieces. */
+  for (int k = omp_get_thread_num(); k < loop->pieces; k += omp_get_num_threads()) {
+    int64_t begin = k * loop->piece, end = begin + loop->piece;
+    if (begin < loop->n)
+      loop->body(loop->context, begin, end < loop->n ? end : loop->n, k);
+  }
   RELEASE(loop);
 }
 
@@ -75,7 +79,7 @@ void nw_parallel(int64_t n, int64_t grain, NwParallelBody body, void *context)
     body(context, 0, n, 0);
     return;
   }
-  Loop loop = {n, grain, (grains + threads - 1) / threads * grain, body, context};
+  Loop loop = {n, (grains + threads - 1) / threads * grain, threads, body, context};
   RELEASE(&loop);
   GOMP_parallel(run_piece, &loop, (unsigned)threads, 0);
   ACQUIRE(&loop);

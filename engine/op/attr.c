@@ -96,10 +96,14 @@ const NwAttr *nw_attr_find(const NwOp *op, const char *key)
 
 static NwStatus check_number(const NwOp *op, const NwAttr *attr, double value, NwError *error)
 {
-  if (value >= attr->min && value <= attr->max)
+  if (value >= attr->min && value <= attr->max && isfinite(value))
     return NW_OK;
-  return nw_fail_property(error, NW_BAD_ARGUMENT, attr->key, "%s: %s is %g; it must be from %g to %g",
-                          name_of(op), attr->key, value, attr->min, attr->max);
+  int digits = attr->type == NW_ATTR_REAL ? 6 : 17; /* sizes are told to the last digit */
+  if (isinf(attr->max))
+    return nw_fail_property(error, NW_BAD_ARGUMENT, attr->key, "%s: %s is %.*g; it must be %.*g or more",
+                            name_of(op), attr->key, digits, value, digits, attr->min);
+  return nw_fail_property(error, NW_BAD_ARGUMENT, attr->key, "%s: %s is %.*g; it must be from %.*g to %.*g",
+                          name_of(op), attr->key, digits, value, digits, attr->min, digits, attr->max);
 }
 
 static NwStatus check_enum(const NwOp *op, const NwAttr *attr, int64_t value, NwError *error)
@@ -287,6 +291,8 @@ void nw_attrs_set_hidden(const NwOp *op, void *attrs, const char *key, int64_t v
   NwValue stored = {.type = attr->type};
   if (attr->type == NW_ATTR_BOOL)
     stored.b = value != 0;
+  else if (attr->type == NW_ATTR_REAL)
+    stored.r = (double)value;
   else
     stored.i = value;
   store(attr, attrs, stored);
@@ -465,8 +471,11 @@ NwStatus nw_attrs_from_json(const NwOp *op, const NwJson *json, void *attrs, NwE
     NwValue value = {0};
     if (attr == NULL || (attr->flags & NW_ATTR_HIDDEN))
       return unknown(op, nw_json_key(it), error);
-    if (!value_from_json(attr, nw_json_value(it), &value))
-      return wrong_type(op, attr, error);
+    if (!value_from_json(attr, nw_json_value(it), &value)) {
+      const char *text = nw_json_text(nw_json_value(it));
+      return attr->type == NW_ATTR_ENUM && text != NULL ? unknown_choice(op, attr, text, error)
+                                                        : wrong_type(op, attr, error);
+    }
     NW_TRY(nw_attr_set(op, attr, attrs, value, error));
   }
   return NW_OK;

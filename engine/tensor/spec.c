@@ -71,8 +71,11 @@ int64_t nw_spec_count(const NwSpec *spec)
 size_t nw_spec_bytes(const NwSpec *spec)
 {
   NwSpec stored = *spec;
-  if (spec->block > 0 && spec->ndim == 4)
-    stored.dims[1] = (spec->dims[1] + spec->block - 1) / spec->block * spec->block;
+  if (spec->block > 0 && spec->ndim == 4) {
+    if (__builtin_add_overflow(spec->dims[1], spec->block - 1, &stored.dims[1]))
+      return SIZE_MAX / 2;
+    stored.dims[1] = stored.dims[1] / spec->block * spec->block;
+  }
   int64_t n = nw_spec_count(&stored);
   size_t bytes;
   return n < 0 || __builtin_mul_overflow((size_t)n, types[spec->dtype].size, &bytes) ? SIZE_MAX / 2 : bytes;

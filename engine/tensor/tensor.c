@@ -84,10 +84,28 @@ static void store(NwDType dtype, void *data, int64_t i, double value)
   }
 }
 
+static bool fits(NwDType dtype, double value)
+{
+  switch (dtype) {
+  case NW_I64:
+    return value >= -0x1p63 && value < 0x1p63;
+  case NW_I32:
+    return value > -0x1p31 - 1 && value < 0x1p31;
+  case NW_U8:
+    return value > -1 && value < 256;
+  default:
+    return true;
+  }
+}
+
 NwStatus nw_tensor_full(const NwSpec *spec, double value, NwTensor **out, NwError *error)
 {
+  *out = NULL;
   if (spec->dtype == NW_F16 || spec->dtype == NW_BF16)
     return nw_fail(error, NW_BAD_DTYPE, "Tensors of %s cannot be filled", nw_dtype_name(spec->dtype));
+  if (!fits(spec->dtype, value))
+    return nw_fail(error, NW_BAD_ARGUMENT, "%g does not fit into a tensor of %s", value,
+                   nw_dtype_name(spec->dtype));
   NW_TRY(nw_tensor_new(spec, out, error));
   int64_t n = nw_spec_count(spec);
   for (int64_t i = 0; i < n; i++)
