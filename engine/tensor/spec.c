@@ -104,6 +104,10 @@ void nw_spec_shape_text(const NwSpec *spec, bool skip_batch, char *text, size_t 
   }
   for (int i = first; i < spec->ndim && used < n; i++) {
     int wrote = snprintf(text + used, n - used, i > first ? "×%lld" : "%lld", (long long)spec->dims[i]);
-    used += wrote > 0 ? (size_t)wrote : 0;
+    if (wrote < 0 || (size_t)wrote >= n - used) {
+      text[used] = '\0'; /* no half size, no half letter */
+      return;
+    }
+    used += (size_t)wrote;
   }
 }
