@@ -45,6 +45,9 @@ NwStatus nw_infer_need_float(const NwOp *op, const NwSpec *in, NwError *error)
 NwStatus nw_infer_window(const NwOp *op, const char *axis, int64_t size, int64_t kernel, int64_t stride,
                          int64_t padding, int64_t dilation, bool ceil_mode, int64_t *out, NwError *error)
 {
+  if (size < 0 || size > INT64_MAX / 4 || kernel < 1)
+    return nw_fail(error, NW_BAD_SHAPE, "%s: the input's %s is %lld and its window %lld pixels", name_of(op),
+                   axis, (long long)size, (long long)kernel);
   int64_t span = dilation * (kernel - 1) + 1, room = size + 2 * padding - span;
   if (stride < 1)
     return nw_fail_property(error, NW_BAD_ARGUMENT, "stride", "%s: stride must be at least 1", name_of(op));
