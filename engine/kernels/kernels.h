@@ -48,10 +48,10 @@ typedef struct NwFirstWeights {
  * MaxPool2d keeps them: place in the window, bit 7 where the greatest is not positive. */
 typedef struct NwPooling {
   int64_t planes, h, w, oh, ow;
-  int64_t kernel, stride, padding; /* 2, 2, 0 or 3, 2, 1 */
-  bool relu;                       /* gradient: nothing passes where the mark is set */
-  const float *x;                  /* gradient: dy */
-  float *y;                        /* gradient: dx */
+  int64_t kernel; /* 2: stride 2, no padding; 3: stride 2, padding 1 */
+  bool relu;      /* gradient: nothing passes where the mark is set */
+  const float *x; /* gradient: dy */
+  float *y;       /* gradient: dx */
   const uint8_t *index;
   uint8_t *index_out; /* NULL: not kept */
 } NwPooling;

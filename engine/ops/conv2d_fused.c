@@ -2,7 +2,7 @@
  * filters, then an addition and a ReLU. Plans make these from the single ops; the filters are scaled once
  * where they are frozen. */
 #include "engine/ops/batch_norm2d.h"
-#include "engine/ops/conv2d.h"
+#include "engine/ops/conv2d-own.h"
 
 extern const NwOp nw_ops_conv2d_fused[];
 enum { RELU, BN, BN_RELU, BN_ADD, BN_ADD_RELU };
@@ -133,10 +133,11 @@ static NwStatus plain_run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-/* ---- oneDNN, with scaled filters ---- */
+/* ---- oneDNN and Winograd, with scaled filters ---- */
 typedef struct Folded {
   NwOnednn *conv;
-  float *weight, *bias; /* NULL without BatchNorm2d */
+  NwWinogradConv *winograd; /* instead of conv */
+  float *weight, *bias;     /* NULL without BatchNorm2d */
   bool ready;
   uint64_t refresh;
 } Folded;
@@ -175,36 +176,16 @@ static bool onednn_supports(const NwCall *call)
   return nw_conv2d_onednn_supports(call, &conv);
 }
 
-static void onednn_release(void *state)
+static void release(void *state)
 {
   Folded *f = state;
   if (f == NULL)
     return;
   nw_onednn_free(f->conv);
+  nw_winograd_conv_free(f->winograd);
   nw_free(f->weight);
   nw_free(f->bias);
   nw_free(f);
-}
-
-static NwStatus onednn_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
-{
-  NwOnednnConv conv = describe(call);
-  Folded *f = nw_alloc0(sizeof *f);
-  if (f == NULL)
-    return nw_fail(error, NW_NO_MEMORY, "There is not enough memory to prepare a convolution");
-  NwStatus s = nw_onednn_conv_new(&conv, &f->conv, workspace, error);
-  if (s == NW_OK && has_bn(call->op)) {
-    f->weight = nw_alloc(nw_spec_bytes(&call->in[1]));
-    f->bias = nw_alloc((size_t)call->in[1].dims[0] * sizeof(float));
-    if (f->weight == NULL || f->bias == NULL)
-      s = nw_fail(error, NW_NO_MEMORY, "There is not enough memory to prepare a convolution");
-  }
-  if (s != NW_OK) {
-    onednn_release(f);
-    return s;
-  }
-  *state = f;
-  return NW_OK;
 }
 
 /* All values that the scaled filters are made of keep their numbers until `refresh` changes. */
@@ -214,6 +195,40 @@ static bool all_frozen(const NwCall *call)
     if (nw_call_has(call, i) && !(call->frozen >> i & 1))
       return false;
   return true;
+}
+
+static NwStatus prepare_as(const NwCall *call, bool winograd, void **state, size_t *workspace, NwError *error)
+{
+  NwConvShape shape = nw_conv_shape(call->attrs, &call->in[0], &call->in[1], &call->out[0]);
+  NwOnednnConv conv = describe(call);
+  Folded *f = nw_alloc0(sizeof *f);
+  if (f == NULL)
+    return nw_fail(error, NW_NO_MEMORY, "There is not enough memory to prepare a convolution");
+  NwStatus s = winograd
+                   ? nw_winograd_conv_new(&shape, false, all_frozen(call), &f->winograd, workspace, error)
+                   : nw_onednn_conv_new(&conv, &f->conv, workspace, error);
+  if (s == NW_OK && has_bn(call->op)) {
+    f->weight = nw_alloc(nw_spec_bytes(&call->in[1]));
+    f->bias = nw_alloc((size_t)call->in[1].dims[0] * sizeof(float));
+    if (f->weight == NULL || f->bias == NULL)
+      s = nw_fail(error, NW_NO_MEMORY, "There is not enough memory to prepare a convolution");
+  }
+  if (s != NW_OK) {
+    release(f);
+    return s;
+  }
+  *state = f;
+  return NW_OK;
+}
+
+static NwStatus onednn_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
+{
+  return prepare_as(call, false, state, workspace, error);
+}
+
+static NwStatus winograd_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
+{
+  return prepare_as(call, true, state, workspace, error);
 }
 
 static void fold(const NwCall *call, Folded *f)
@@ -229,37 +244,82 @@ static void fold(const NwCall *call, Folded *f)
   }
 }
 
+/* The filters and biases of this run, scaled anew where they may have changed; tells whether they are kept.
+ */
+static bool filters_of(const NwCall *call, Folded *f, const float **weight, const float **bias)
+{
+  *weight = call->in_data[WEIGHT];
+  *bias = nw_call_has(call, BIAS) ? call->in_data[BIAS] : NULL;
+  if (!has_bn(call->op))
+    return call->frozen >> WEIGHT & 1;
+  bool frozen = all_frozen(call);
+  if (!frozen || !f->ready || f->refresh != call->refresh)
+    fold(call, f);
+  f->ready = true;
+  f->refresh = call->refresh;
+  *weight = f->weight;
+  *bias = f->bias;
+  return frozen;
+}
+
 static NwStatus onednn_run(const NwCall *call, void *state, NwError *error)
 {
   Folded *f = state;
+  const float *weight, *bias;
+  bool frozen = filters_of(call, f, &weight, &bias);
   NwOnednnData d = {.src = call->in_data[0],
-                    .weights = call->in_data[1],
-                    .bias = nw_call_has(call, BIAS) ? call->in_data[BIAS] : NULL,
+                    .weights = weight,
+                    .bias = bias,
                     .dst = call->out_data[0],
                     .other = has_add(call->op) ? call->in_data[OTHER] : NULL,
                     .workspace = call->workspace,
-                    .frozen = call->frozen >> WEIGHT & 1,
+                    .frozen = frozen,
                     .refresh = call->refresh};
-  if (has_bn(call->op)) {
-    d.frozen = all_frozen(call);
-    if (!d.frozen || !f->ready || f->refresh != call->refresh)
-      fold(call, f);
-    f->ready = true;
-    f->refresh = call->refresh;
-    d.weights = f->weight;
-    d.bias = f->bias;
-  }
   return nw_onednn_run(f->conv, &d, error);
 }
 
+static NwStatus winograd_run(const NwCall *call, void *state, NwError *error)
+{
+  Folded *f = state;
+  NwWinograd job = {.x = call->in_data[0],
+                    .other = has_add(call->op) ? call->in_data[OTHER] : NULL,
+                    .relu = has_relu(call->op),
+                    .y = call->out_data[0]};
+  bool frozen = filters_of(call, f, &job.weight, &job.bias);
+  nw_winograd_conv_run(f->winograd, &job, call->workspace, frozen, call->refresh);
+  return NW_OK;
+}
+
+static bool winograd_layout(const NwCall *call, int lanes, int32_t *in_block, int32_t *out_block)
+{
+  if (!nw_winograd_forward_layout(call, lanes, in_block, out_block))
+    return false;
+  if (has_add(call->op))
+    in_block[OTHER] = lanes;
+  return true;
+}
+
+static bool winograd_supports(const NwCall *call)
+{
+  return (!has_add(call->op) || call->in[OTHER].block == call->out[0].block) &&
+         nw_winograd_forward_supports(call);
+}
+
 static const NwKernel kernels[] = {
+    {.name = "winograd",
+     .device = NW_CPU,
+     .layout = winograd_layout,
+     .supports = winograd_supports,
+     .prepare = winograd_prepare,
+     .run = winograd_run,
+     .release = release},
     {.name = "onednn",
      .device = NW_CPU,
      .layout = onednn_layout,
      .supports = onednn_supports,
      .prepare = onednn_prepare,
      .run = onednn_run,
-     .release = onednn_release},
+     .release = release},
     {.name = "plain",
      .device = NW_CPU,
      .flags = NW_KERNEL_EXACT | NW_KERNEL_F64,
@@ -275,15 +335,18 @@ static const NwOpCase relu_cases[] = {
     {"out_channels=16 padding=1", "2x8x9x9 16x8x3x3 16"},
     {"out_channels=5 bias=false", "1x3x7x6 5x3x3x3 -"},
     {"out_channels=24 padding=1 groups=24", "2x24x8x9 24x1x3x3 24"},
+    {"out_channels=48 padding=1", "3x32x9x6 48x32x3x3 48"},
 };
 static const NwOpCase bn_cases[] = {
     {"out_channels=16 padding=1", "2x8x9x9 16x8x3x3 16 16 16 16 16 1:i64<9"},
     {"out_channels=5 bias=false eps=1e-3", "1x3x7x6 5x3x3x3 - 5 5 5 5 1:i64<9"},
     {"out_channels=24 padding=1 groups=24 bias=false", "2x24x8x9 24x1x3x3 - - - 24 24 1:i64<9"},
+    {"out_channels=32 padding=1 bias=false", "3x32x9x6 32x32x3x3 - 32 32 32 32 1:i64<9"},
 };
 static const NwOpCase bn_add_cases[] = {
     {"out_channels=16 padding=1", "2x8x9x9 16x8x3x3 16 16 16 16 16 1:i64<9 2x16x9x9"},
     {"out_channels=5 bias=false", "1x3x7x6 5x3x3x3 - 5 5 5 5 1:i64<9 1x5x5x4"},
+    {"out_channels=32 padding=1 bias=false", "3x32x9x6 32x32x3x3 - 32 32 32 32 1:i64<9 3x32x9x6"},
 };
 
 #define SHARED .infer = infer, .cost = cost, NW_KERNELS(kernels)

@@ -4,6 +4,7 @@
  * winner was not positive, so a ReLU before the pool can be undone from the index alone
  * (max_pool2d_relu_grad): the picture that went in need not be kept for backward. Indices are u8 with mark
  * 0x80; for windows of more than 127 places, i32 with mark 1 << 30. */
+#include "engine/kernels/kernels.h"
 #include "engine/ops/pool.h"
 
 extern const NwOp nw_ops_max_pool2d[];
@@ -311,8 +312,68 @@ static NwStatus grad_simple(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-static const NwKernel pool_kernels[] = {NW_ONE_BLOCK("simple", pool_simple), NW_PLAIN(pool_plain)};
-static const NwKernel grad_kernels[] = {NW_ONE_BLOCK("simple", grad_simple), NW_PLAIN(grad_plain)};
+/* ---- own kernels: the two usual windows ---- */
+static bool vector_suits(const NwCall *call, const NwSpec *x, const NwSpec *y)
+{
+  const MaxPool2d *a = call->attrs;
+  int64_t k = a->kernel_size.v[0], p = k == 2 ? 0 : 1;
+  return (k == 2 || k == 3) && a->kernel_size.v[1] == k && a->stride.v[0] == 2 && a->stride.v[1] == 2 &&
+         a->padding.v[0] == p && a->padding.v[1] == p && a->dilation.v[0] == 1 && a->dilation.v[1] == 1 &&
+         y->dims[2] == (x->dims[2] + 2 * p - k) / 2 + 1 && y->dims[3] == (x->dims[3] + 2 * p - k) / 2 + 1;
+}
+
+static bool pool_vector_supports(const NwCall *call)
+{
+  return nw_supports_one_block(call) && call->in[0].dtype == NW_F32 &&
+         call->in[0].block == nw_kernels()->lanes && vector_suits(call, &call->in[0], &call->out[0]);
+}
+
+static bool grad_vector_supports(const NwCall *call)
+{
+  return nw_supports_one_block(call) && call->in[0].dtype == NW_F32 &&
+         call->in[0].block == nw_kernels()->lanes && vector_suits(call, &call->in[2], &call->in[0]);
+}
+
+static NwPooling pooling_of(const NwCall *call, const NwSpec *x, const NwSpec *y)
+{
+  NwPlanes planes = nw_planes(y);
+  const MaxPool2d *a = call->attrs;
+  return (NwPooling){.planes = planes.n * planes.blocks,
+                     .h = x->dims[2],
+                     .w = x->dims[3],
+                     .oh = y->dims[2],
+                     .ow = y->dims[3],
+                     .kernel = a->kernel_size.v[0],
+                     .x = call->in_data[0],
+                     .y = call->out_data[0]};
+}
+
+static NwStatus pool_vector(const NwCall *call, void *state, NwError *error)
+{
+  NwPooling job = pooling_of(call, &call->in[0], &call->out[0]);
+  job.index_out = call->out_data[1];
+  nw_kernels()->pool(&job);
+  return NW_OK;
+}
+
+static NwStatus grad_vector(const NwCall *call, void *state, NwError *error)
+{
+  NwPooling job = pooling_of(call, &call->in[2], &call->in[0]);
+  job.index = call->in_data[1];
+  job.relu = call->op == &nw_ops_max_pool2d[RELU_GRAD];
+  nw_kernels()->pool_grad(&job);
+  return NW_OK;
+}
+
+#define VECTOR_ROW(can, fn)                                                                                  \
+  {                                                                                                          \
+    .name = "vector", .device = NW_CPU, .flags = NW_KERNEL_EXACT, .layout = nw_layout_one_block,             \
+    .supports = can, .run = fn                                                                               \
+  }
+static const NwKernel pool_kernels[] = {VECTOR_ROW(pool_vector_supports, pool_vector),
+                                        NW_ONE_BLOCK("simple", pool_simple), NW_PLAIN(pool_plain)};
+static const NwKernel grad_kernels[] = {VECTOR_ROW(grad_vector_supports, grad_vector),
+                                        NW_ONE_BLOCK("simple", grad_simple), NW_PLAIN(grad_plain)};
 
 static void keep_attrs(const void *attrs, const void *next_attrs, void *into_attrs)
 {
@@ -329,6 +390,7 @@ static const NwOpCase cases[] = {
     {"", "2x3x8x8"},
     {"", "1x8x7x9"},
     {"kernel_size=3 stride=2 padding=1", "2x5x11x10"},
+    {"kernel_size=3 stride=2 padding=1", "1x16x8x9"},
     {"kernel_size=3x2 stride=1x2 padding=1x0 dilation=2x1", "1x16x9x8"},
     {"kernel_size=3 stride=2 ceil_mode=true", "2x4x8x8"},
     {"kernel_size=13 stride=7 padding=6", "1x2x20x20"},

@@ -314,15 +314,22 @@ static void test_curves(const void *data)
     for (int exact = 0; exact < 2; exact++) {
       const Curve *curve = &g->curves[i];
       g_autoptr(GArray) losses = train(g, curve, exact);
-      double worst = 0;
+      double worst = 0, early = 0;
       g_assert_cmpuint(losses->len, ==, curve->steps);
-      for (uint32_t k = 0; k < curve->steps; k++)
+      for (uint32_t k = 0; k < curve->steps; k++) {
         worst = MAX(worst, fabs(g_array_index(losses, double, k) / element(curve->losses, k) - 1));
+        if (k < 10)
+          early = MAX(early, worst);
+      }
       g_test_message("%s, %s, %s plan: 50 steps %.4f -> %.4f, off by at most %.2g (torch's float32: %.2g)",
                      g->name, curve->optimizer, exact ? "exact" : "optimised",
                      g_array_index(losses, double, 0), g_array_index(losses, double, curve->steps - 1), worst,
                      curve->torch_deviation);
-      g_assert_cmpfloat(worst, <=, 1e-4);
+      /* Winograd rounds more than a direct convolution, so sooner or later a pool or a ReLU near a tie
+       * decides the other way (seen at step 20 of SimpleCNN: 6e-8 before, growing tenfold every ten steps
+       * after). */
+      g_assert_cmpfloat(early, <=, 1e-5);
+      g_assert_cmpfloat(worst, <=, exact ? 1e-4 : 3e-3);
     }
 }
 
