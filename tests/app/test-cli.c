@@ -255,7 +255,8 @@ static void test_export(void)
 /* A progress line with rate and time left where somebody looks, plain lines in a pipe. */
 static void test_terminal(void)
 {
-  if (g_find_program_in_path("script") == NULL) {
+  g_autofree char *script = g_find_program_in_path("script");
+  if (script == NULL) {
     g_test_skip("`script`, which lends a terminal, is not installed");
     return;
   }

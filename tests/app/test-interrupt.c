@@ -1,7 +1,13 @@
 /* A training that is stopped or killed at any instant goes on, and ends with the same bytes. */
 #include "tests/app/cli-run.h"
 
-enum { KILLS = 20, WANTED = 15, EPOCHS = 14, PICTURES = 3 * 24, STEPS = EPOCHS * PICTURES / 8 };
+/* A program under a sanitizer is ten times slower, and it is looked at for its memory, not for its timing. */
+#ifdef __SANITIZE_ADDRESS__
+enum { KILLS = 4, WANTED = 2, EPOCHS = 5, MOMENTS = 1 };
+#else
+enum { KILLS = 20, WANTED = 15, EPOCHS = 14, MOMENTS = 3 };
+#endif
+enum { PICTURES = 3 * 24, STEPS = EPOCHS * PICTURES / 8 };
 
 char *nwt_netwright;
 static char *root, *pictures, *untouched; /* untouched: weights of the run that nobody stops */
@@ -84,16 +90,22 @@ static void expect_untouched(const char *history)
   nw_json_free(json);
 }
 
+static double seconds_of(const char *history, const char *words)
+{
+  gint64 begin = g_get_monotonic_time();
+  g_assert_cmpint(finish(start(history, words, NULL)), ==, 0);
+  return (double)(g_get_monotonic_time() - begin) / 1e6;
+}
+
 static void test_untouched(void)
 {
-  g_autofree char *words = train_words(EPOCHS), *again = g_build_filename(root, "again", NULL);
+  g_autofree char *words = train_words(EPOCHS);
   untouched = g_build_filename(root, "untouched", NULL);
-  gint64 begin = g_get_monotonic_time();
-  g_assert_cmpint(finish(start(untouched, words, NULL)), ==, 0);
-  full_seconds = (double)(g_get_monotonic_time() - begin) / 1e6;
+  g_autofree char *again = g_build_filename(root, "again", NULL);
+  full_seconds = seconds_of(untouched, words);
   expect_untouched(untouched);
-  /* twice the same, else the comparisons below mean nothing */
-  g_assert_cmpint(finish(start(again, words, NULL)), ==, 0);
+  /* twice the same, else the comparisons below mean nothing; other programs only make a run slower */
+  full_seconds = MIN(full_seconds, seconds_of(again, words));
   expect_untouched(again);
   g_test_message("a run takes %.2f s", full_seconds);
 }
@@ -104,10 +116,14 @@ static void test_kill_by_clock(void)
   g_autofree char *words = train_words(EPOCHS);
   for (int i = 0; i < KILLS; i++) {
     char *history = history_new();
+    gint64 begin = g_get_monotonic_time();
     GPid pid = start(history, words, NULL);
-    g_usleep((gulong)(full_seconds * g_test_rand_double_range(0.05, 0.9) * 1e6));
+    g_usleep((gulong)(full_seconds * g_test_rand_double_range(0.05, 0.8) * 1e6));
     kill(pid, SIGKILL);
     int code = finish(pid);
+    /* on a machine that is less busy by now a run is shorter than it was */
+    if (code == 0)
+      full_seconds = MIN(full_seconds, 0.8 * (double)(g_get_monotonic_time() - begin) / 1e6);
     hit += code == -SIGKILL;
     if (!has_run(history)) { /* killed before there was a run */
       g_assert_cmpint(finish(start(history, words, NULL)), ==, 0);
@@ -132,10 +148,10 @@ static void test_kill_by_clock(void)
 static void test_kill_by_moment(void)
 {
   static const char *const moments[] = {"write", "fsync", "rename", "dirsync"};
-  static const int counts[] = {1, 2, 5};
+  static const int counts[] = {2, 1, 5};
   g_autofree char *words = train_words(EPOCHS);
   for (guint m = 0; m < G_N_ELEMENTS(moments); m++)
-    for (guint k = 0; k < G_N_ELEMENTS(counts); k++) {
+    for (guint k = 0; k < MOMENTS; k++) {
       char *history = history_new();
       g_autofree char *wish = g_strdup_printf("%s:%d", moments[m], counts[k]);
       g_assert_cmpint(finish(start(history, words, wish)), ==, -SIGKILL);
