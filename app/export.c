@@ -1,5 +1,6 @@
 #include "app/export.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -140,6 +141,21 @@ static NwStatus export_checkpoint(const char *checkpoint, const Format *format, 
   return status;
 }
 
+/* An export must not replace what it is made from. */
+static gboolean is_kept_by(const NwRunInfo *info, const char *path)
+{
+  static const char *const names[] = {"best.pth", "last.pth"};
+  GStatBuf there, kept;
+  if (g_stat(path, &there) != 0)
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *file = g_build_filename(info->folder, names[i], NULL);
+    if (g_stat(file, &kept) == 0 && kept.st_dev == there.st_dev && kept.st_ino == there.st_ino)
+      return TRUE;
+  }
+  return FALSE;
+}
+
 NwStatus nw_export_run(NwHistory *history, const char *run, const char *checkpoint,
                        const NwExportFormat *face, const char *path, char **report, NwError *error)
 {
@@ -149,6 +165,8 @@ NwStatus nw_export_run(NwHistory *history, const char *run, const char *checkpoi
     *report = NULL;
   if (format == NULL)
     return nw_fail(error, NW_BAD_ARGUMENT, "There is no such export format");
+  if (!g_str_equal(checkpoint, "best") && !g_str_equal(checkpoint, "last"))
+    return nw_fail(error, NW_BAD_ARGUMENT, "There is no checkpoint \"%s\"; choose best or last", checkpoint);
   NW_TRY(nw_history_find(history, run, &info, error));
   g_autofree char *file = g_strconcat(checkpoint, ".pth", NULL);
   g_autofree char *from = g_build_filename(info->folder, file, NULL);
@@ -156,6 +174,10 @@ NwStatus nw_export_run(NwHistory *history, const char *run, const char *checkpoi
   if (!g_file_test(from, G_FILE_TEST_EXISTS) && g_str_equal(checkpoint, "best")) {
     g_free(from);
     from = g_build_filename(info->folder, "last.pth", NULL);
+  }
+  if (is_kept_by(info, path)) {
+    nw_run_info_free(info);
+    return nw_fail(error, NW_EXISTS, "%s is a checkpoint of the run itself; choose another place", path);
   }
   NwStatus status = g_file_test(from, G_FILE_TEST_EXISTS)
                         ? export_checkpoint(from, format, path, report, error)
