@@ -83,6 +83,11 @@ static NwStatus scan(const Wish *wish, gboolean (*progress)(gpointer, guint, gui
   options.progress = progress;
   options.owner = owner;
   *out = (Scanned){0};
+  /* Project and run keep the path as text; one that text cannot hold would be lost. */
+  if (!g_utf8_validate(wish->path, -1, NULL)) {
+    g_autofree char *shown = g_filename_display_name(wish->path);
+    return nw_fail(error, NW_BAD_DATA, "The path %s is not valid UTF-8; rename the folder", shown);
+  }
   NW_TRY(nw_manifest_scan(wish->path, &options, &out->manifest, error));
   NwStatus status = wish->adopt ? adopt(wish, out->manifest, &out->preprocessing, error) : NW_OK;
   if (status != NW_OK)

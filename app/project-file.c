@@ -8,10 +8,12 @@
 static NwJson *state_json(NwProject *project)
 {
   NwJson *json = nw_json_object();
-  nw_json_set(json, "network", nw_network_to_json(project->network));
-  nw_json_set(json, "preprocessing", nw_preprocessing_to_json(project->preprocessing));
-  nw_json_set(json, "training", nw_train_config_to_json(&project->config));
-  return json;
+  if (nw_json_set(json, "network", nw_network_to_json(project->network)) &&
+      nw_json_set(json, "preprocessing", nw_preprocessing_to_json(project->preprocessing)) &&
+      nw_json_set(json, "training", nw_train_config_to_json(&project->config)))
+    return json;
+  nw_json_free(json); /* half a project must not be saved as a whole one */
+  return NULL;
 }
 
 static char *print_and_free(NwJson *json, bool pretty)
@@ -29,17 +31,21 @@ char *nw_project_state_text(NwProject *project)
 NwJson *nw_project_to_json(NwProject *project)
 {
   NwJson *json = nw_json_object(), *dataset = nw_json_object(), *state = state_json(project);
-  nw_json_set_int(json, "netwright", NW_PROJECT_VERSION);
-  nw_json_set_string(json, "name", project->name);
-  nw_json_set_string(dataset, "path", project->dataset);
-  nw_json_set_int(dataset, "split_seed", (gint64)project->split_seed);
-  nw_json_set_real(dataset, "val_share", project->val_share);
-  nw_json_set(json, "dataset", dataset);
   static const char *const parts[] = {"preprocessing", "training", "network"};
-  for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-    nw_json_set(json, parts[i], nw_json_copy(nw_json_get(state, parts[i])));
+  bool whole = state != NULL && nw_json_set_int(json, "netwright", NW_PROJECT_VERSION) &&
+               nw_json_set_string(json, "name", project->name) &&
+               nw_json_set_string(dataset, "path", project->dataset) &&
+               nw_json_set_int(dataset, "split_seed", (gint64)project->split_seed) &&
+               nw_json_set_real(dataset, "val_share", project->val_share) &&
+               nw_json_set(json, "dataset", nw_json_copy(dataset));
+  for (guint i = 0; i < G_N_ELEMENTS(parts) && whole; i++)
+    whole = nw_json_set(json, parts[i], nw_json_copy(nw_json_get(state, parts[i])));
   nw_json_free(state);
-  return json;
+  nw_json_free(dataset);
+  if (whole)
+    return json;
+  nw_json_free(json);
+  return NULL;
 }
 
 char *nw_project_text(NwProject *project)
@@ -94,6 +100,10 @@ static NwStatus check_file(const NwJson *json, const char *path, NwError *error)
         error, NW_TOO_NEW,
         "%s was written by a newer Netwright (version %d, this one reads up to %d). It was left as it is",
         path, (int)version, NW_PROJECT_VERSION);
+  double share = nw_json_get_real(nw_json_get(json, "dataset"), "val_share", 0.2);
+  if (!(share > 0 && share < 1))
+    return nw_fail(error, NW_BAD_FORMAT, "%s: the validation share is %g; it must lie between 0 and 1", path,
+                   share);
   if (!nw_json_is_object(nw_json_get(json, "network")))
     return nw_fail(error, NW_BAD_FORMAT, "%s has no network: the file is not whole", path);
   return NW_OK;

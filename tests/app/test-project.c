@@ -291,6 +291,13 @@ static void test_damaged_files(void)
       refused++;
     g_clear_object(&out);
   }
+  /* a share that splits nothing is told, not bent */
+  g_auto(GStrv) halves = g_strsplit(text, "\"val_share\": 0.2", 2);
+  g_assert_nonnull(halves[1]);
+  g_autofree char *share = g_strconcat(halves[0], "\"val_share\": 7", halves[1], NULL);
+  NwProject *none = NULL;
+  g_assert_cmpint(nw_project_open_text(share, NULL, &none, &error), ==, NW_BAD_FORMAT);
+  g_assert_nonnull(strstr(error.text, "validation share is 7"));
   g_test_message("%u cuts refused, %u of 400 wrong letters refused", cuts, refused);
   g_assert_cmpint(refused, >, 100);
 }
@@ -326,6 +333,12 @@ static void test_data_follows(void)
   /* a set that cannot be used leaves everything as it was */
   g_autofree char *before = text_of(project);
   g_assert_cmpint(nw_project_set_dataset(project, "/nowhere/at/all", &error), ==, NW_NOT_FOUND);
+  expect_text(project, before);
+  g_autofree char *bytes = g_build_filename(folder, "three-\xff", NULL); /* a name that a file cannot keep */
+  g_assert_cmpint(g_rename(three, bytes), ==, 0);
+  g_assert_cmpint(nw_project_set_dataset(project, bytes, &error), ==, NW_BAD_DATA);
+  g_assert_nonnull(strstr(error.text, "UTF-8"));
+  g_assert_true(g_utf8_validate(error.text, -1, NULL));
   expect_text(project, before);
   g_assert_cmpint(nw_project_manifest(project)->classes->len, ==, 6);
   /* settings that stop Train are told with their block */
