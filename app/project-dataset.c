@@ -4,6 +4,8 @@
 
 #include "app/i18n.h"
 #include "app/project-internal.h"
+
+#include <string.h>
 #include "data/loader.h"
 #include "engine/base/memory.h"
 
@@ -281,4 +283,64 @@ NwStatus nw_project_measure_normalization(NwProject *project, NwError *error)
     status = nw_project_set_preprocessing(project, copy, error);
   nw_preprocessing_free(copy);
   return status;
+}
+
+typedef struct Measuring {
+  NwManifest *manifest;
+  NwPreprocessing *preprocessing;
+  NwError error;
+  NwStatus status;
+  void (*done)(NwProject *project, const NwError *error, gpointer data);
+  gpointer data;
+} Measuring;
+
+static void measuring_free(gpointer data)
+{
+  Measuring *job = data;
+  nw_manifest_free(job->manifest);
+  nw_preprocessing_free(job->preprocessing);
+  g_free(job);
+}
+
+static void measuring_run(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Measuring *job = data;
+  job->status = measure(job->manifest, job->preprocessing, &job->error);
+  g_task_return_boolean(task, TRUE);
+}
+
+static void on_measured(GObject *source, GAsyncResult *result, gpointer data)
+{
+  NwProject *project = NW_PROJECT(source);
+  Measuring *job = g_task_get_task_data(G_TASK(result));
+  if (job->status == NW_OK) {
+    /* Only the figures: the person may have turned other switches while it ran. */
+    NwPreprocessing *now = nw_preprocessing_copy(project->preprocessing);
+    if (now->channels == job->preprocessing->channels) {
+      memcpy(now->mean, job->preprocessing->mean, sizeof now->mean);
+      memcpy(now->deviation, job->preprocessing->deviation, sizeof now->deviation);
+      job->status = nw_project_set_preprocessing(project, now, &job->error);
+    }
+    nw_preprocessing_free(now);
+  }
+  job->done(project, job->status == NW_OK ? NULL : &job->error, job->data);
+}
+
+void nw_project_measure_normalization_async(
+    NwProject *project, void (*done)(NwProject *project, const NwError *error, gpointer data), gpointer data)
+{
+  NwError error = {0};
+  if (project->manifest == NULL) {
+    nw_fail(&error, NW_BAD_STATE, "There is no data set to measure");
+    done(project, &error, data);
+    return;
+  }
+  Measuring *job = g_new0(Measuring, 1);
+  job->manifest = nw_manifest_copy(project->manifest);
+  job->preprocessing = nw_preprocessing_copy(project->preprocessing);
+  job->done = done;
+  job->data = data;
+  g_autoptr(GTask) task = g_task_new(project, NULL, on_measured, NULL);
+  g_task_set_task_data(task, job, measuring_free);
+  g_task_run_in_thread(task, measuring_run);
 }

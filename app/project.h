@@ -88,6 +88,10 @@ NwStatus nw_project_set_preprocessing(NwProject *project, const NwPreprocessing 
                                       NwError *error);
 /* Mean and deviation anew from the training pictures, for the size as it is now. Blocking. */
 NwStatus nw_project_measure_normalization(NwProject *project, NwError *error);
+/* The same on a thread, from a copy of the set; done comes on the main context. Settings that changed
+ * meanwhile are kept. */
+void nw_project_measure_normalization_async(
+    NwProject *project, void (*done)(NwProject *project, const NwError *error, gpointer data), gpointer data);
 NwStatus nw_project_set_split(NwProject *project, guint64 seed, double val_share, NwError *error);
 
 /* --- training settings --- */

@@ -56,7 +56,9 @@ static void refresh(NwWindow *self)
   const char *obstacle = open ? nw_project_obstacle(self->project, NULL) : _("Open a project first");
   NwTrainerState state = nw_session_state(self->session);
   gtk_widget_set_visible(self->switcher, open);
-  gtk_widget_set_visible(self->train, open && !active);
+  /* One blue button a window: the Train page has its own. */
+  gboolean there = open && g_strcmp0(adw_view_stack_get_visible_child_name(self->pages), "train") == 0;
+  gtk_widget_set_visible(self->train, open && !active && !there);
   set_enabled(self, "train", open && !active && obstacle == NULL);
   gtk_widget_set_tooltip_text(self->train, obstacle != NULL ? obstacle : _("Start a new run (F5)"));
   set_enabled(self, "pause", active && state == NW_TRAINER_RUNNING);
@@ -70,6 +72,11 @@ static void refresh(NwWindow *self)
   gtk_label_set_text(GTK_LABEL(self->name), open ? nw_project_name(self->project) : "Netwright");
   gtk_label_set_text(GTK_LABEL(self->state), open ? state_words(self) : "");
   gtk_widget_set_visible(self->state, open && !self->narrow);
+}
+
+static void on_visible_page(AdwViewStack *pages, GParamSpec *spec, NwWindow *self)
+{
+  refresh(self);
 }
 
 static void on_session(NwSession *session, NwWindow *self)
@@ -547,8 +554,10 @@ static void nw_window_dispose(GObject *object)
 {
   NwWindow *self = NW_WINDOW(object);
   g_clear_handle_id(&self->layout, g_source_remove);
-  if (self->session != NULL)
+  if (self->session != NULL) {
     g_signal_handlers_disconnect_by_data(self->session, self);
+    g_signal_handlers_disconnect_by_data(self->pages, self);
+  }
   if (self->project != NULL) {
     g_clear_handle_id(&self->autosave, g_source_remove);
     for (guint i = 0; i < G_N_ELEMENTS(self->handlers); i++)
@@ -589,6 +598,7 @@ NwWindow *nw_window_new(NwApplication *application)
   gtk_box_append(GTK_BOX(self->root), self->toasts);
   adw_application_window_set_content(ADW_APPLICATION_WINDOW(self), self->root);
   gtk_application_window_set_help_overlay(GTK_APPLICATION_WINDOW(self), nw_shortcuts_window_new());
+  g_signal_connect(self->pages, "notify::visible-child-name", G_CALLBACK(on_visible_page), self);
   g_signal_connect(self->session, "state-changed", G_CALLBACK(on_session), self);
   g_signal_connect(self->session, "finished", G_CALLBACK(on_finished), self);
   show_start(self);

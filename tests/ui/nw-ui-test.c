@@ -35,6 +35,16 @@ static void set_folder(const char *variable, const char *name)
   g_setenv(variable, path, TRUE);
 }
 
+/* The built catalogue: tests lie one folder deeper than the programs. */
+static void bind_catalogue(void)
+{
+  g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+  g_autofree char *folder = program != NULL ? g_path_get_dirname(program) : NULL;
+  g_autofree char *po = folder != NULL ? g_build_filename(folder, "..", "..", "po", NULL) : NULL;
+  if (po != NULL && g_file_test(po, G_FILE_TEST_IS_DIR))
+    bindtextdomain("netwright", po);
+}
+
 gboolean nwt_ui_init(int *argc, char ***argv)
 {
   g_test_init(argc, argv, NULL);
@@ -50,6 +60,7 @@ gboolean nwt_ui_init(int *argc, char ***argv)
   g_setenv("GSK_RENDERER", "cairo", TRUE);
   g_setenv("GTK_A11Y", "test", FALSE);
   nw_i18n_init();
+  bind_catalogue();
   has_display = gtk_init_check();
   if (!has_display)
     return FALSE;

@@ -96,6 +96,8 @@ int main(int argc, char **argv)
   if (!nwt_ui_init(&argc, &argv) || argc < 6)
     return 77;
   folder = argv[1];
+  /* Text at its exact width: hinted advances swallow spaces. */
+  g_object_set(gtk_settings_get_default(), "gtk-xft-hinting", 0, "gtk-xft-hintstyle", "hintnone", NULL);
   suffix = argv[5];
   g_autofree char *sample = g_build_filename(g_getenv("NETWRIGHT_SOURCE"), "share/sample/clothes.zip", NULL);
   NwError error = {0};

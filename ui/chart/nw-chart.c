@@ -55,7 +55,7 @@ static void nw_chart_measure(GtkWidget *widget, GtkOrientation orientation, int 
                              int *natural, int *minimum_baseline, int *natural_baseline)
 {
   *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 72;
-  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 480 : 220;
+  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 480 : 84;
 }
 
 /* What a screen reader says. */

@@ -22,6 +22,7 @@ struct _NwDataPage {
   guint shown;  /* index of the picture whose versions are shown */
   guint64 turn; /* epoch of the first version */
   guint refilling;
+  guint seen_source, next_seen; /* previews still to be drawn */
   gulong handlers[2];
 };
 
@@ -38,6 +39,23 @@ static void set_picture(GtkWidget *widget, NwStatus status, NwPreview *preview, 
   nw_preview_clear(preview);
 }
 
+/* One picture a turn, below drawing and input: eight photos of twelve megapixels take a second to decode. */
+static gboolean show_next(gpointer data)
+{
+  NwDataPage *self = data;
+  guint i = self->next_seen++;
+  NwPreview preview = {0};
+  NwError error = {0};
+  NwStatus status = i == 0
+                        ? nw_preview_original(self->project, self->shown, 208, &preview, &error)
+                        : nw_preview_seen(self->project, self->shown, self->turn + i - 1, &preview, &error);
+  set_picture(self->seen[i], status, &preview, &error);
+  if (self->next_seen <= SEEN)
+    return G_SOURCE_CONTINUE;
+  self->seen_source = 0;
+  return G_SOURCE_REMOVE;
+}
+
 static void show_seen(NwDataPage *self)
 {
   const NwManifest *m = nw_project_manifest(self->project);
@@ -48,16 +66,13 @@ static void show_seen(NwDataPage *self)
   g_autofree char *title = g_strdup_printf(_("%u×%u, drawn by the code that trains"), p->width, p->height);
   gtk_label_set_text(GTK_LABEL(self->seen_title), title);
   for (guint i = 0; i <= SEEN; i++) {
-    NwPreview preview = {0};
-    NwError error = {0};
-    NwStatus status = i == 0
-                          ? nw_preview_original(self->project, self->shown, 208, &preview, &error)
-                          : nw_preview_seen(self->project, self->shown, self->turn + i - 1, &preview, &error);
-    set_picture(self->seen[i], status, &preview, &error);
     g_autofree char *words =
         i == 0 ? g_strdup(_("original")) : g_strdup_printf(_("epoch %d"), (int)(self->turn + i));
     gtk_label_set_text(GTK_LABEL(self->seen_label[i]), words);
   }
+  self->next_seen = 0;
+  if (self->seen_source == 0)
+    self->seen_source = g_idle_add_full(G_PRIORITY_LOW, show_next, self, NULL);
 }
 
 static void on_chosen(NwPictureGrid *grid, guint index, NwDataPage *self)
@@ -494,6 +509,7 @@ static void nw_data_page_dispose(GObject *object)
   NwDataPage *self = NW_DATA_PAGE(object);
   if (self->cancellable != NULL)
     g_cancellable_cancel(self->cancellable);
+  g_clear_handle_id(&self->seen_source, g_source_remove);
   for (guint i = 0; i < G_N_ELEMENTS(self->handlers); i++)
     g_clear_signal_handler(&self->handlers[i], self->project);
   g_clear_pointer(&self->toasts, gtk_widget_unparent);

@@ -263,7 +263,7 @@ typedef struct Column {
 static const Column columns[] = {
     {N_("Run"), make_run, fill_run, by_name, 0, TRUE},
     {N_("Dataset"), make_text, fill_dataset, by_dataset, 120, FALSE},
-    {N_("Network"), make_text, fill_network, by_network, 130, FALSE},
+    {N_("Network"), make_text, fill_network, by_network, 190, FALSE},
     {N_("Val accuracy"), make_accuracy, fill_accuracy, by_accuracy, 160, FALSE},
     {N_("Best epoch"), make_figure, fill_epochs, by_epoch, 90, FALSE},
     {N_("Duration"), make_figure, fill_duration, by_seconds, 100, FALSE},

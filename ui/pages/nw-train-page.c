@@ -20,7 +20,8 @@ struct _NwTrainPage {
   GtkWidget *state_icon, *title, *subtitle;
   GtkWidget *train, *pause, *resume, *stop, *obstacle, *controls;
   GtkWidget *log, *log_line, *log_text;
-  GtkWidget *memory;
+  GtkWidget *memory, *live, *live_rate;
+  char *run_name; /* of the run shown: "wide stem" or "Run 24" */
   gulong handlers[6];
 };
 
@@ -143,9 +144,39 @@ static char *subtitle(NwTrainPage *self, NwTrainerState state)
   const NwError *error = nw_session_error(self->session);
   if (state == NW_TRAINER_FAILED && error != NULL)
     return g_strdup(error->text);
+  return self->run_name == NULL ? g_strdup(_("Nothing is being trained"))
+                                : g_strdup_printf("%s · %s", self->run_name, _(look_of(state).words));
+}
+
+static void name_run(NwTrainPage *self)
+{
   const char *run = nw_session_run(self->session);
-  return run == NULL ? g_strdup(_("Nothing is being trained"))
-                     : g_strdup_printf(_("Run %s · %s"), run, _(look_of(state).words));
+  NwRunInfo *info = NULL;
+  NwError error = {0};
+  g_clear_pointer(&self->run_name, g_free);
+  if (run == NULL)
+    return;
+  if (nw_history_find(self->history, run, &info, &error) != NW_OK)
+    self->run_name = g_strdup(run);
+  else
+    self->run_name = info->name != NULL && *info->name != '\0'
+                         ? g_strdup_printf(_("Run %d · %s"), (int)info->number, info->name)
+                         : g_strdup_printf(_("Run %d"), (int)info->number);
+  nw_run_info_free(info);
+}
+
+static void on_live_rate(GtkWidget *widget, NwTrainPage *self)
+{
+  char *end;
+  const char *text = gtk_editable_get_text(GTK_EDITABLE(self->live_rate));
+  double rate = g_ascii_strtod(text, &end);
+  gboolean ok = end != text && *end == '\0' && isfinite(rate) && rate > 0 && rate <= 100;
+  if (ok)
+    gtk_widget_remove_css_class(self->live_rate, "error");
+  else
+    gtk_widget_add_css_class(self->live_rate, "error");
+  if (ok && nw_session_is_active(self->session))
+    nw_session_set_lr(self->session, rate);
 }
 
 static void fill_memory(NwTrainPage *self)
@@ -165,6 +196,13 @@ static void fill_state(NwTrainPage *self)
   gboolean active = nw_session_is_active(self->session);
   NwTrainerState state = nw_session_state(self->session);
   StateLook look = look_of(state);
+  name_run(self);
+  if (active && !gtk_widget_get_visible(self->live)) {
+    char rate[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(rate, sizeof rate, "%.6g", nw_project_config(self->project)->lr);
+    gtk_editable_set_text(GTK_EDITABLE(self->live_rate), rate);
+  }
+  gtk_widget_set_visible(self->live, active);
   gtk_image_set_from_icon_name(GTK_IMAGE(self->state_icon), look.icon);
   set_tone(self->state_icon, look.tone);
   gtk_label_set_text(GTK_LABEL(self->title), nw_project_name(self->project));
@@ -208,9 +246,9 @@ static void on_state(NwSession *session, NwTrainPage *self)
 {
   fill_state(self);
   const char *run = nw_session_run(session);
-  if (run != NULL) {
+  if (run != NULL && self->run_name != NULL) {
     g_autofree char *line =
-        g_strdup_printf(_("run %s: %s"), run, _(look_of(nw_session_state(session)).words));
+        g_strdup_printf("%s: %s", self->run_name, _(look_of(nw_session_state(session)).words));
     add_log(self, line);
   }
 }
@@ -365,6 +403,40 @@ static GtkWidget *build_head(NwTrainPage *self)
   return head;
 }
 
+/* What may still change while a run goes on; the rest of the settings is what it was started with. */
+static GtkWidget *build_live(NwTrainPage *self)
+{
+  GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), *list = gtk_list_box_new();
+  GtkWidget *title = left_label("section"), *line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *name = left_label("body"), *row = gtk_list_box_row_new();
+  gtk_label_set_text(GTK_LABEL(title), _("Change while training"));
+  gtk_label_set_text(GTK_LABEL(name), _("Base learning rate"));
+  gtk_widget_set_hexpand(name, TRUE);
+  self->live_rate = gtk_entry_new();
+  gtk_entry_set_has_frame(GTK_ENTRY(self->live_rate), FALSE);
+  gtk_editable_set_width_chars(GTK_EDITABLE(self->live_rate), 8);
+  gtk_editable_set_max_width_chars(GTK_EDITABLE(self->live_rate), 10);
+  gtk_editable_set_alignment(GTK_EDITABLE(self->live_rate), 1);
+  gtk_widget_add_css_class(self->live_rate, "numeric");
+  gtk_widget_set_valign(self->live_rate, GTK_ALIGN_CENTER);
+  gtk_widget_set_tooltip_text(row, _("Enter takes effect with the next batch; the schedule goes on from it"));
+  gtk_accessible_update_property(GTK_ACCESSIBLE(self->live_rate), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                 _("Base learning rate"), -1);
+  g_signal_connect(self->live_rate, "activate", G_CALLBACK(on_live_rate), self);
+  gtk_list_box_set_selection_mode(GTK_LIST_BOX(list), GTK_SELECTION_NONE);
+  gtk_widget_add_css_class(list, "boxed-list");
+  gtk_widget_add_css_class(row, "prop");
+  gtk_list_box_row_set_activatable(GTK_LIST_BOX_ROW(row), FALSE);
+  gtk_box_append(GTK_BOX(line), name);
+  gtk_box_append(GTK_BOX(line), self->live_rate);
+  gtk_list_box_row_set_child(GTK_LIST_BOX_ROW(row), line);
+  gtk_list_box_append(GTK_LIST_BOX(list), row);
+  gtk_box_append(GTK_BOX(box), title);
+  gtk_box_append(GTK_BOX(box), list);
+  gtk_widget_set_visible(box, FALSE);
+  return box;
+}
+
 static GtkWidget *build_panel(NwTrainPage *self)
 {
   GtkWidget *panel = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
@@ -375,6 +447,8 @@ static GtkWidget *build_panel(NwTrainPage *self)
   gtk_box_append(GTK_BOX(panel), gtk_separator_new(GTK_ORIENTATION_HORIZONTAL));
   GtkWidget *inside = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
   gtk_widget_add_css_class(inside, "panel-body");
+  self->live = build_live(self);
+  gtk_box_append(GTK_BOX(inside), self->live);
   self->settings = nw_train_settings_new(self->project);
   gtk_box_append(GTK_BOX(inside), self->settings);
   self->memory = left_label("dim");
@@ -407,6 +481,7 @@ static void nw_train_page_dispose(GObject *object)
   for (guint i = 3; i < 6; i++)
     g_clear_signal_handler(&self->handlers[i], self->project);
   g_clear_pointer(&self->box, gtk_widget_unparent);
+  g_clear_pointer(&self->run_name, g_free);
   g_clear_object(&self->session);
   g_clear_object(&self->project);
   G_OBJECT_CLASS(nw_train_page_parent_class)->dispose(object);

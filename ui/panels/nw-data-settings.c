@@ -6,7 +6,7 @@
 struct _NwDataSettings {
   GtkWidget parent;
   NwProject *project;
-  GtkWidget *box, *problems, *problems_count, *share, *seed, *split_list;
+  GtkWidget *box, *problems, *problems_count, *share, *seed, *split_list, *own_split, *measure;
   GtkWidget *height, *width, *gray, *normal;
   GtkWidget *steps[4]; /* switches of the augmentations */
   gboolean refreshing;
@@ -97,11 +97,23 @@ static void on_split(GtkSpinButton *spin, NwDataSettings *self)
                          gtk_spin_button_get_value(GTK_SPIN_BUTTON(self->share)) / 100, NULL);
 }
 
+static void on_measured(NwProject *project, const NwError *error, gpointer data)
+{
+  NwDataSettings *self = data;
+  if (self->project != NULL) {
+    gtk_widget_set_sensitive(self->measure, TRUE);
+    gtk_button_set_label(GTK_BUTTON(self->measure), _("Measure"));
+    if (error != NULL)
+      gtk_label_set_text(GTK_LABEL(self->normal), error->text);
+  }
+  g_object_unref(self);
+}
+
 static void on_measure(GtkButton *button, NwDataSettings *self)
 {
-  NwError error = {0};
-  if (nw_project_measure_normalization(self->project, &error) != NW_OK)
-    gtk_label_set_text(GTK_LABEL(self->normal), error.text);
+  gtk_widget_set_sensitive(self->measure, FALSE);
+  gtk_button_set_label(GTK_BUTTON(self->measure), _("Measuring…"));
+  nw_project_measure_normalization_async(self->project, on_measured, g_object_ref(self));
 }
 
 /* ---- problems ---- */
@@ -170,14 +182,14 @@ static void fill(NwDataSettings *self)
     g_string_append_printf(normal, "%s%.4f ± %.4f", c > 0 ? "\n" : "", p->mean[c], p->deviation[c]);
   gtk_label_set_text(GTK_LABEL(self->normal), normal->str);
   g_string_free(normal, TRUE);
-  gtk_widget_set_sensitive(self->split_list, m == NULL || !m->own_split);
+  gboolean own = m != NULL && m->own_split;
+  gtk_widget_set_visible(gtk_widget_get_ancestor(self->share, GTK_TYPE_LIST_BOX_ROW), !own);
+  gtk_widget_set_visible(gtk_widget_get_ancestor(self->seed, GTK_TYPE_LIST_BOX_ROW), !own);
+  gtk_widget_set_visible(gtk_widget_get_ancestor(self->own_split, GTK_TYPE_LIST_BOX_ROW), own);
   if (m != NULL && !m->own_split) {
     gtk_spin_button_set_value(GTK_SPIN_BUTTON(self->share), m->val_share * 100);
     gtk_spin_button_set_value(GTK_SPIN_BUTTON(self->seed), (double)m->split_seed);
   }
-  gtk_widget_set_tooltip_text(self->split_list, m != NULL && m->own_split
-                                                    ? _("The folder says itself which pictures validate")
-                                                    : NULL);
   self->refreshing = FALSE;
 }
 
@@ -249,6 +261,9 @@ static void build(NwDataSettings *self)
                         spin_new(1, 90, 1));
   self->seed =
       add_row(self->split_list, _("Seed"), _("The same seed gives the same split"), spin_new(0, 1e9, 1));
+  self->own_split = gtk_image_new_from_icon_name("object-select-symbolic");
+  add_row(self->split_list, _("As the folder says"), _("It has sub-folders for training and validation"),
+          self->own_split);
   GtkWidget *list = section(self, _("Preparation"), NULL);
   self->height = add_row(list, _("Height"), _("Pixels that the network sees"), spin_new(4, 1024, 1));
   self->width = add_row(list, _("Width"), _("Pixels that the network sees"), spin_new(4, 1024, 1));
@@ -257,10 +272,10 @@ static void build(NwDataSettings *self)
   gtk_label_set_justify(GTK_LABEL(self->normal), GTK_JUSTIFY_RIGHT);
   gtk_widget_add_css_class(self->normal, "numeric");
   add_row(list, _("Normalize"), _("Mean ± deviation, taken off and divided by"), self->normal);
-  GtkWidget *measure = gtk_button_new_with_label(_("Measure"));
-  gtk_widget_add_css_class(measure, "lean");
-  g_signal_connect(measure, "clicked", G_CALLBACK(on_measure), self);
-  add_row(list, _("From the training pictures"), _("Mean and deviation anew, at this size"), measure);
+  self->measure = gtk_button_new_with_label(_("Measure"));
+  gtk_widget_add_css_class(self->measure, "lean");
+  g_signal_connect(self->measure, "clicked", G_CALLBACK(on_measure), self);
+  add_row(list, _("From the training pictures"), _("Mean and deviation anew, at this size"), self->measure);
   list = section(self, _("Augmentation, train only"), NULL);
   for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
     self->steps[i] = add_row(list, steps[i].name, _(steps[i].doc), gtk_switch_new());
