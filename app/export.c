@@ -32,7 +32,7 @@ static NwStatus write_torchscript(const char *path, NwModel *model, const NwJson
   char *text = nw_json_print(about, true);
   nw_json_free(about);
   if (text == NULL)
-    return nw_fail(error, NW_NO_MEMORY, "There is no memory to export");
+    return nw_fail(error, NW_NO_MEMORY, _("There is no memory to export"));
   const char *const files[] = {"netwright.json", text, NULL};
   NwStatus status = nw_torchscript_write(path, model, files, error);
   nw_free(text);
@@ -82,7 +82,7 @@ static NwStatus compare(NwModel *model, NwPthFile *file, double *largest, NwErro
   int n = nw_model_count(model);
   if (state == NULL || nw_pth_length(state) != n)
     return nw_fail(error, NW_INTERNAL,
-                   "The exported file, read back, does not hold the %d tensors of the network", n);
+                   _("The exported file, read back, does not hold the %d tensors of the network"), n);
   for (int i = 0; i < n; i++) {
     NwParam *param = nw_model_at(model, i);
     NwPthTensor tensor;
@@ -90,12 +90,12 @@ static NwStatus compare(NwModel *model, NwPthFile *file, double *largest, NwErro
     if (node == NULL || !nw_pth_tensor(node, &tensor) || !nw_spec_same_shape(&tensor.spec, &param->spec) ||
         tensor.spec.dtype != param->spec.dtype)
       return nw_fail(error, NW_INTERNAL,
-                     "The exported file, read back, lacks %s or holds it in another shape", param->name);
+                     _("The exported file, read back, lacks %s or holds it in another shape"), param->name);
     *largest = fmax(*largest, largest_difference(param, &tensor));
   }
   if (*largest != 0)
-    return nw_fail(error, NW_INTERNAL, "The exported file, read back, differs from the network by up to %g",
-                   *largest);
+    return nw_fail(error, NW_INTERNAL,
+                   _("The exported file, read back, differs from the network by up to %g"), *largest);
   return NW_OK;
 }
 
@@ -164,9 +164,10 @@ NwStatus nw_export_run(NwHistory *history, const char *run, const char *checkpoi
   if (report != NULL)
     *report = NULL;
   if (format == NULL)
-    return nw_fail(error, NW_BAD_ARGUMENT, "There is no such export format");
+    return nw_fail(error, NW_BAD_ARGUMENT, _("There is no such export format"));
   if (!g_str_equal(checkpoint, "best") && !g_str_equal(checkpoint, "last"))
-    return nw_fail(error, NW_BAD_ARGUMENT, "There is no checkpoint \"%s\"; choose best or last", checkpoint);
+    return nw_fail(error, NW_BAD_ARGUMENT, _("There is no checkpoint \"%s\"; choose best or last"),
+                   checkpoint);
   NW_TRY(nw_history_find(history, run, &info, error));
   g_autofree char *file = g_strconcat(checkpoint, ".pth", NULL);
   g_autofree char *from = g_build_filename(info->folder, file, NULL);
@@ -177,11 +178,11 @@ NwStatus nw_export_run(NwHistory *history, const char *run, const char *checkpoi
   }
   if (is_kept_by(info, path)) {
     nw_run_info_free(info);
-    return nw_fail(error, NW_EXISTS, "%s is a checkpoint of the run itself; choose another place", path);
+    return nw_fail(error, NW_EXISTS, _("%s is a checkpoint of the run itself; choose another place"), path);
   }
   NwStatus status = g_file_test(from, G_FILE_TEST_EXISTS)
                         ? export_checkpoint(from, format, path, report, error)
-                        : nw_fail(error, NW_NOT_FOUND, "Run %s has no checkpoint \"%s\" (%s is missing)",
+                        : nw_fail(error, NW_NOT_FOUND, _("Run %s has no checkpoint \"%s\" (%s is missing)"),
                                   info->id, checkpoint, from);
   nw_run_info_free(info);
   return status;

@@ -1,4 +1,5 @@
 #include "app/preview.h"
+#include "app/i18n.h"
 
 #include "data/loader.h"
 
@@ -24,7 +25,7 @@ static NwStatus read_picture(NwProject *project, guint index, guint channels, Nw
 {
   const NwManifest *manifest = nw_project_manifest(project);
   if (manifest == NULL || index >= manifest->pictures->len)
-    return nw_fail(error, NW_BAD_STATE, "There is no such picture: no data set is open");
+    return nw_fail(error, NW_BAD_STATE, _("There is no such picture: no data set is open"));
   return nw_manifest_picture(manifest, index, channels, picture, error);
 }
 

@@ -151,7 +151,8 @@ NwStatus nw_project_set_dataset(NwProject *project, const char *path, NwError *e
 NwStatus nw_project_scan(NwProject *project, NwError *error)
 {
   if (project->dataset == NULL)
-    return nw_fail(error, NW_BAD_STATE, "%s has no data set: give it one with --data FOLDER", project->name);
+    return nw_fail(error, NW_BAD_STATE, _("%s has no data set: give it one with --data FOLDER"),
+                   project->name);
   g_autofree char *path = g_strdup(project->dataset);
   return nw_project_set_dataset(project, path, error);
 }
@@ -250,7 +251,7 @@ NwStatus nw_project_set_split(NwProject *project, guint64 seed, double val_share
 {
   if (!(val_share > 0 && val_share < 1))
     return nw_fail_property(error, NW_BAD_ARGUMENT, "val_share",
-                            "The validation share is %g; it must lie between 0 and 1", val_share);
+                            _("The validation share is %g; it must lie between 0 and 1"), val_share);
   project->split_seed = seed;
   project->val_share = val_share;
   if (project->manifest != NULL)
@@ -276,7 +277,7 @@ NwStatus nw_project_set_preprocessing(NwProject *project, const NwPreprocessing 
 NwStatus nw_project_measure_normalization(NwProject *project, NwError *error)
 {
   if (project->manifest == NULL)
-    return nw_fail(error, NW_BAD_STATE, "There is no data set to measure");
+    return nw_fail(error, NW_BAD_STATE, _("There is no data set to measure"));
   NwPreprocessing *copy = nw_preprocessing_copy(project->preprocessing);
   NwStatus status = measure(project->manifest, copy, error);
   if (status == NW_OK)

@@ -114,7 +114,7 @@ NwStatus nw_project_move_blocks(NwProject *project, const guint32 *blocks, guint
     const NwBlock *block = nw_network_find(project->network, blocks[i]);
     g_string_append_printf(merge, " %u", blocks[i]);
     status = block == NULL
-                 ? nw_fail(error, NW_NOT_FOUND, "There is no block %u", blocks[i])
+                 ? nw_fail(error, NW_NOT_FOUND, _("There is no block %u"), blocks[i])
                  : nw_network_move(project->network, blocks[i], block->x + dx, block->y + dy, error);
   }
   g_autofree char *label = g_strdup_printf(g_dngettext(NULL, "Move %u Block", "Move %u Blocks", n), n);

@@ -1,5 +1,6 @@
 /* The project as text: what is saved, what undo keeps, and how it is read again. */
 #include <string.h>
+#include "app/i18n.h"
 
 #include "app/project-internal.h"
 #include "engine/base/file.h"
@@ -94,18 +95,18 @@ static NwStatus check_file(const NwJson *json, const char *path, NwError *error)
 {
   gint64 version = nw_json_get_int(json, "netwright", 0);
   if (!nw_json_is_object(json) || version <= 0)
-    return nw_fail(error, NW_BAD_FORMAT, "%s is not a Netwright project", path);
+    return nw_fail(error, NW_BAD_FORMAT, _("%s is not a Netwright project"), path);
   if (version > NW_PROJECT_VERSION)
     return nw_fail(
         error, NW_TOO_NEW,
-        "%s was written by a newer Netwright (version %d, this one reads up to %d). It was left as it is",
+        _("%s was written by a newer Netwright (version %d, this one reads up to %d). It was left as it is"),
         path, (int)version, NW_PROJECT_VERSION);
   double share = nw_json_get_real(nw_json_get(json, "dataset"), "val_share", 0.2);
   if (!(share > 0 && share < 1))
     return nw_fail(error, NW_BAD_FORMAT, "%s: the validation share is %g; it must lie between 0 and 1", path,
                    share);
   if (!nw_json_is_object(nw_json_get(json, "network")))
-    return nw_fail(error, NW_BAD_FORMAT, "%s has no network: the file is not whole", path);
+    return nw_fail(error, NW_BAD_FORMAT, _("%s has no network: the file is not whole"), path);
   return NW_OK;
 }
 
@@ -187,7 +188,7 @@ NwStatus nw_project_open(const char *folder, NwProject **out, NwError *error)
   *out = NULL;
   if (!g_file_test(path, G_FILE_TEST_EXISTS))
     return nw_fail(error, NW_NOT_FOUND,
-                   "%s is not a project: it holds no project.json. `netwright new %s` makes one", folder,
+                   _("%s is not a project: it holds no project.json. `netwright new %s` makes one"), folder,
                    folder);
   NwProject *project = nw_project_new();
   NwStatus status = load(project, whole, path, error);
@@ -203,7 +204,7 @@ static NwStatus write_to(NwProject *project, const char *folder, NwError *error)
   g_autofree char *path = g_build_filename(folder, "project.json", NULL);
   char *text = nw_project_text(project);
   if (text == NULL)
-    return nw_fail(error, NW_NO_MEMORY, "There is no memory to save the project");
+    return nw_fail(error, NW_NO_MEMORY, _("There is no memory to save the project"));
   NwStatus status = nw_make_folders(folder, error);
   if (status == NW_OK)
     status = nw_file_write(path, text, strlen(text), error);
@@ -219,7 +220,7 @@ static NwStatus write_to(NwProject *project, const char *folder, NwError *error)
 NwStatus nw_project_save(NwProject *project, NwError *error)
 {
   if (project->folder == NULL)
-    return nw_fail(error, NW_BAD_STATE, "The project has no folder yet: save it under a name first");
+    return nw_fail(error, NW_BAD_STATE, _("The project has no folder yet: save it under a name first"));
   NW_TRY(write_to(project, project->folder, error));
   nw_project_emit(project, NW_HISTORY_CHANGED);
   return NW_OK;
@@ -231,7 +232,7 @@ NwStatus nw_project_save_as(NwProject *project, const char *folder, NwError *err
   g_autofree char *file = g_build_filename(whole, "project.json", NULL);
   gboolean same = g_strcmp0(whole, project->folder) == 0;
   if (!same && g_file_test(file, G_FILE_TEST_EXISTS))
-    return nw_fail(error, NW_EXISTS, "%s holds a project already; choose another folder", folder);
+    return nw_fail(error, NW_EXISTS, _("%s holds a project already; choose another folder"), folder);
   NW_TRY(write_to(project, whole, error));
   if (!same) {
     g_free(project->folder);

@@ -1,4 +1,5 @@
 #include "storage/database.h"
+#include <glib/gi18n.h>
 
 #include <math.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@ NwStatus nw_database_fail(sqlite3 *db, NwError *error, const char *what)
                     : code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? NW_BAD_FORMAT
                     : code == SQLITE_NOMEM                            ? NW_NO_MEMORY
                                                                       : NW_IO;
-  return nw_fail(error, status, "Cannot %s: %s", what, words);
+  return nw_fail(error, status, _("Cannot %s: %s"), what, words);
 }
 
 NwStatus nw_database_exec(sqlite3 *db, const char *sql, NwError *error)
@@ -38,7 +39,8 @@ NwStatus nw_database_open(const char *path, gboolean writing, sqlite3 **out, NwE
     return NW_OK;
   sqlite3_close(*out);
   *out = NULL;
-  return nw_error_prefix(error, status, "%s (it was left alone; move it away to begin a new history)", path);
+  return nw_error_prefix(error, status, _("%s (it was left alone; move it away to begin a new history)"),
+                         path);
 }
 
 sqlite3_stmt *nw_database_prepare(sqlite3 *db, const char *sql, NwError *error)

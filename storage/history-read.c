@@ -1,6 +1,7 @@
 /* What is read from the history: on the caller's thread, through the reading connection. What this process
  * has queued is written first, so that a reader sees its own writes. */
 #include <string.h>
+#include <glib/gi18n.h>
 
 #include "storage/history-internal.h"
 
@@ -69,7 +70,7 @@ static NwStatus several(const char *word, GPtrArray *runs, NwError *error)
     g_string_append_printf(names, "%s%s%s%s", i > 0 ? ", " : "", info->id, info->name != NULL ? " " : "",
                            info->name != NULL ? info->name : "");
   }
-  nw_fail(error, NW_BAD_ARGUMENT, "\"%s\" could be %u runs: %s%s. Give more of the id", word, runs->len,
+  nw_fail(error, NW_BAD_ARGUMENT, _("\"%s\" could be %u runs: %s%s. Give more of the id"), word, runs->len,
           names->str, runs->len > 5 ? ", …" : "");
   g_string_free(names, TRUE);
   return NW_BAD_ARGUMENT;
@@ -101,8 +102,8 @@ NwStatus nw_history_find(NwHistory *history, const char *word, NwRunInfo **out, 
     }
   }
   if (latest)
-    return nw_fail(error, NW_NOT_FOUND, "There is no run yet in %s", history->folder);
-  return nw_fail(error, NW_NOT_FOUND, "There is no run \"%s\" in %s; `netwright runs list` shows them all",
+    return nw_fail(error, NW_NOT_FOUND, _("There is no run yet in %s"), history->folder);
+  return nw_fail(error, NW_NOT_FOUND, _("There is no run \"%s\" in %s; `netwright runs list` shows them all"),
                  word, history->folder);
 }
 

@@ -1,5 +1,6 @@
 /* What is written to the history. */
 #include <stdlib.h>
+#include <glib/gi18n.h>
 #include <string.h>
 #include <time.h>
 
@@ -205,12 +206,12 @@ static NwStatus run_claim(NwHistory *history, NwWrite *write, NwError *error)
   g_autofree char *owner = code == SQLITE_ROW ? nw_database_text(row, 1) : NULL;
   sqlite3_finalize(row);
   if (code == SQLITE_DONE)
-    return nw_fail(error, NW_NOT_FOUND, "There is no run %s", write->texts[0]);
+    return nw_fail(error, NW_NOT_FOUND, _("There is no run %s"), write->texts[0]);
   if (code != SQLITE_ROW)
     return nw_database_fail(history->writing, error, "read the history");
   NwRunState now = nw_run_state_find(state);
   if ((now == NW_RUN_RUNNING || now == NW_RUN_PAUSED) && nw_owner_alive(owner))
-    return nw_fail(error, NW_BAD_STATE, "Run %s is being trained at this moment (process %d)",
+    return nw_fail(error, NW_BAD_STATE, _("Run %s is being trained at this moment (process %d)"),
                    write->texts[0], atoi(owner));
   g_autofree char *self = nw_owner_self();
   return nw_history_run_sql(history, error, "UPDATE runs SET state = 'running', owner = ? WHERE id = ?", "tt",
@@ -229,7 +230,7 @@ static NwStatus changed_one(NwHistory *history, const char *run, NwError *error)
 {
   if (sqlite3_changes(history->writing) == 1)
     return NW_OK;
-  return nw_fail(error, NW_NOT_FOUND, "There is no run %s", run);
+  return nw_fail(error, NW_NOT_FOUND, _("There is no run %s"), run);
 }
 
 static NwStatus run_set(NwHistory *history, NwWrite *write, NwError *error)

@@ -1,6 +1,7 @@
 /* The writer: one thread, one connection, writes gathered into transactions so that a metric a step costs no
  * sync a step. */
 #include "storage/history-internal.h"
+#include <glib/gi18n.h>
 
 enum { GATHER_MICROSECONDS = 100 * 1000, GATHER_MAX = 512 };
 
@@ -54,7 +55,7 @@ static void run_batch(NwHistory *history, GPtrArray *batch)
   for (guint i = 0; i < batch->len && status == NW_OK; i++) {
     status = run_one(history, g_ptr_array_index(batch, i));
     if (status != NW_OK)
-      nw_fail(&error, status, "Cannot write the history %s", history->path);
+      nw_fail(&error, status, _("Cannot write the history %s"), history->path);
   }
   if (status == NW_OK)
     status = nw_database_exec(history->writing, "COMMIT", &error);

@@ -1,5 +1,6 @@
 /* The schema, as the steps that made it. Never change a step that was released: add one. */
 #include "storage/database.h"
+#include <glib/gi18n.h>
 
 static const char *const steps[] = {
     /* 1 */
@@ -60,13 +61,13 @@ static NwStatus check_ours(sqlite3 *db, const char *path, int version, NwError *
   if (application != APPLICATION_ID && tables > 0)
     return nw_fail(
         error, NW_BAD_FORMAT,
-        "%s is a database of another program; it was left alone. Move it away or choose another folder",
+        _("%s is a database of another program; it was left alone. Move it away or choose another folder"),
         path);
   if (version > nw_database_version())
     return nw_fail(
         error, NW_TOO_NEW,
-        "%s was written by a newer Netwright (schema %d, this one knows %d). Use that version, or another "
-        "history folder",
+        _("%s was written by a newer Netwright (schema %d, this one knows %d). Use that version, or another "
+          "history folder"),
         path, version, nw_database_version());
   return NW_OK;
 }
