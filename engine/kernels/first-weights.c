@@ -4,7 +4,8 @@
 #include "engine/base/threads.h"
 #include "engine/kernels/kernels-internal.h"
 
-enum { MOST_TAPS = 4 * 15 * 15, TAPS = 3, BLOCKS = 4 };
+/* Taps × blocks of a register tile: 12 sums, enough to hide the latency of an addition. */
+enum { MOST_TAPS = 4 * 7 * 7, MOST = 12, FEW = 3 };
 
 typedef struct Plan {
   const NwFirstWeights *job;
@@ -47,20 +48,18 @@ VINLINE void sum_taps(const Plan *p, const float *x, const int64_t *offset, cons
 {
   const NwFirstWeights *job = p->job;
   int64_t next = job->oh * job->ow * VLEN, stride = job->stride;
-  vf sum[TAPS][BLOCKS];
+  vf sum[MOST][4];
   for (int t = 0; t < taps; t++)
     for (int b = 0; b < blocks; b++)
       sum[t][b] = vload(sums + (b * (p->taps + 1) + t) * VLEN);
   for (int64_t r = 0; r < rows; r++, x += stride * p->row, dy += job->ow * VLEN) {
     const float *d = dy;
     for (int64_t j = 0; j < job->ow; j++, d += VLEN) {
-      vf s[TAPS];
-      for (int t = 0; t < taps; t++)
-        s[t] = vset(x[offset[t] + j * stride]);
+      vf s[MOST];
+      VUNROLL(12) for (int t = 0; t < taps; t++) s[t] = vset(x[offset[t] + j * stride]);
       for (int b = 0; b < blocks; b++) {
         vf e = vload(d + b * next);
-        for (int t = 0; t < taps; t++)
-          sum[t][b] = vfma(s[t], e, sum[t][b]);
+        VUNROLL(12) for (int t = 0; t < taps; t++) sum[t][b] = vfma(s[t], e, sum[t][b]);
       }
     }
   }
@@ -87,8 +86,10 @@ VINLINE void sum_blocks(const Plan *p, const float *x, const int64_t *offset, co
   for (int64_t y = 0; y < job->oh; y += step) {
     int64_t rows = job->oh - y < step ? job->oh - y : step, t = 0;
     const float *from = x + y * job->stride * p->row, *d = dy + y * job->ow * VLEN;
-    for (; t + TAPS <= p->taps; t += TAPS)
-      sum_taps(p, from, offset + t, d, rows, sums + t * VLEN, TAPS, blocks);
+    for (; t + MOST / blocks <= p->taps; t += MOST / blocks)
+      sum_taps(p, from, offset + t, d, rows, sums + t * VLEN, MOST / blocks, blocks);
+    for (; blocks < 4 && t + FEW <= p->taps; t += FEW)
+      sum_taps(p, from, offset + t, d, rows, sums + t * VLEN, FEW, blocks);
     for (; t < p->taps; t++)
       sum_taps(p, from, offset + t, d, rows, sums + t * VLEN, 1, blocks);
     for (int b = 0; b < blocks && job->dbias != NULL; b++)
@@ -115,8 +116,10 @@ static void pictures_body(void *context, int64_t begin, int64_t end, int thread)
       memset(sums, 0, (size_t)p->each * sizeof *sums);
       pad(p, n, x);
       int64_t b = 0;
-      for (; b + BLOCKS <= p->blocks; b += BLOCKS)
-        sum_blocks(p, x, offset, dy + b * dy_block, sums + b * (p->taps + 1) * VLEN, BLOCKS);
+      for (; b + 4 <= p->blocks; b += 4)
+        sum_blocks(p, x, offset, dy + b * dy_block, sums + b * (p->taps + 1) * VLEN, 4);
+      for (; b + 2 <= p->blocks; b += 2)
+        sum_blocks(p, x, offset, dy + b * dy_block, sums + b * (p->taps + 1) * VLEN, 2);
       for (; b < p->blocks; b++)
         sum_blocks(p, x, offset, dy + b * dy_block, sums + b * (p->taps + 1) * VLEN, 1);
     }

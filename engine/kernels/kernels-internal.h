@@ -14,3 +14,4 @@ size_t VNAME(nw_first_weights_scratch)(const NwFirstWeights *job);
 void VNAME(nw_first_weights)(const NwFirstWeights *job);
 void VNAME(nw_pool)(const NwPooling *job);
 void VNAME(nw_pool_grad)(const NwPooling *job);
+void VNAME(nw_adam)(const NwAdamStep *step, int64_t begin, int64_t end);

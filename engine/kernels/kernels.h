@@ -56,6 +56,13 @@ typedef struct NwPooling {
   uint8_t *index_out; /* NULL: not kept */
 } NwPooling;
 
+/* Adam's step over n numbers, as engine/ops/adam.c says it. */
+typedef struct NwAdamStep {
+  float shrink, decay, beta1, beta2, rest1, rest2, size, root, eps;
+  float *param, *mean, *square;
+  const float *grad;
+} NwAdamStep;
+
 typedef struct NwKernels {
   const char *name;
   int lanes;
@@ -69,6 +76,7 @@ typedef struct NwKernels {
   void (*first_weights)(const NwFirstWeights *job);
   void (*pool)(const NwPooling *job);
   void (*pool_grad)(const NwPooling *job);
+  void (*adam)(const NwAdamStep *step, int64_t begin, int64_t end);
 } NwKernels;
 
 /* Those of nw_isa(), constant for the process. */

@@ -103,23 +103,54 @@ VINLINE void grad_2(const NwPooling *job, int64_t begin, int64_t end, const bool
   }
 }
 
-/* Windows of 3×3 with padding 1: place (r, s) of dx lies in windows i with 2i − 1 ≤ r ≤ 2i + 1, so odd rows
- * have two and even rows one. */
+/* A window's winner and dy; a window beyond the edge wins nowhere. */
+typedef struct Window {
+  vi index;
+  vf dy;
+} Window;
+
+VINLINE Window window_at(const NwPooling *job, int64_t at, bool there, const bool relu)
+{
+  if (!there)
+    return (Window){(vi){0} - 1, vzero()};
+  vi index = __builtin_convertvector(*(const vb_anywhere *)(job->index + at), vi);
+  return (Window){relu ? index : index & 0x7f, vload(job->x + at)};
+}
+
+VINLINE vf won(Window w, int place)
+{
+  return (vf)((w.index == place) & (vi)w.dy);
+}
+
+/* Windows of 3×3 with padding 1: window (i, j) has its middle at (2i, 2j), so the four places (2i, 2j) to
+ * (2i+1, 2j+1) gather from the windows (i, j) to (i+1, j+1). */
 VINLINE void grad_3(const NwPooling *job, int64_t begin, int64_t end, const bool relu)
 {
+  int64_t row = job->w * VLEN;
   for (int64_t plane = begin; plane < end; plane++) {
     int64_t base = plane * job->oh * job->ow * VLEN;
-    float *dx = job->y + plane * job->h * job->w * VLEN;
-    for (int64_t r = 0; r < job->h; r++)
-      for (int64_t s = 0; s < job->w; s++, dx += VLEN) {
-        vf sum = vzero();
-        for (int64_t i = r / 2; i <= (r + 1) / 2 && i < job->oh; i++)
-          for (int64_t j = s / 2; j <= (s + 1) / 2 && j < job->ow; j++) {
-            int place = (int)((r - 2 * i + 1) * 3 + s - 2 * j + 1);
-            sum = vadd(sum, share(job, base + (i * job->ow + j) * VLEN, place, relu));
-          }
-        vstore(dx, sum);
+    float *dx = job->y + plane * job->h * row;
+    for (int64_t i = 0; 2 * i < job->h; i++) {
+      bool below = i + 1 < job->oh, second = 2 * i + 1 < job->h;
+      int64_t at = base + i * job->ow * VLEN, under = at + job->ow * VLEN;
+      float *d = dx + 2 * i * row;
+      Window a = window_at(job, at, true, relu), c = window_at(job, under, below, relu);
+      for (int64_t j = 0; 2 * j < job->w; j++, d += 2 * VLEN) {
+        bool right = j + 1 < job->ow, next = 2 * j + 1 < job->w;
+        at += VLEN;
+        under += VLEN;
+        Window b = window_at(job, at, right, relu), e = window_at(job, under, below && right, relu);
+        vstore(d, won(a, 4));
+        if (next)
+          vstore(d + VLEN, vadd(won(a, 5), won(b, 3)));
+        if (second)
+          vstore(d + row, vadd(won(a, 7), won(c, 1)));
+        if (next && second)
+          vstore(d + row + VLEN, vadd(vadd(won(a, 8), won(b, 6)), vadd(won(c, 2), won(e, 0))));
+        a = b;
+        c = e;
       }
+    }
   }
 }
 

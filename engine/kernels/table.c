@@ -17,4 +17,5 @@ const NwKernels VNAME(nw_kernels) = {
     .first_weights = VNAME(nw_first_weights),
     .pool = VNAME(nw_pool),
     .pool_grad = VNAME(nw_pool_grad),
+    .adam = VNAME(nw_adam),
 };

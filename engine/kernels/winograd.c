@@ -209,9 +209,9 @@ VINLINE void output_tile(const Plan *p, const float *m, int64_t at, int64_t rows
     VUNROLL(4)
     for (int i = 0; i < 4; i++)
       VUNROLL(4)
-      for (int j = 0; j < 4; j++)
-          finish(y + (i * p->w + j) * VLEN, add ? other + (i * p->w + j) * VLEN : NULL, o[4 * i + j], bias,
-                 add, relu);
+    for (int j = 0; j < 4; j++)
+      finish(y + (i * p->w + j) * VLEN, add ? other + (i * p->w + j) * VLEN : NULL, o[4 * i + j], bias, add,
+             relu);
     return;
   }
   for (int64_t i = 0; i < rows; i++)

@@ -1,5 +1,6 @@
 /* Adam and AdamW, in torch.optim's order of operations. They differ in weight decay only: Adam adds it to the
  * gradient, AdamW takes it from the parameter. */
+#include "engine/kernels/kernels.h"
 #include "engine/ops/optimizer.h"
 
 typedef struct Adam {
@@ -101,7 +102,36 @@ NW_INLINE void step(const NwCall *call, int64_t begin, int64_t end, bool wide)
 }
 NW_OPTIMIZER_RUN(step)
 
-static const NwKernel kernels[] = {NW_PLAIN(step_run)};
+/* ---- f32 with wider vectors ---- */
+static void vector_body(void *context, int64_t begin, int64_t end, int thread)
+{
+  (void)thread;
+  nw_kernels()->adam(context, begin, end);
+}
+
+static NwStatus vector_run(const NwCall *call, void *state, NwError *error)
+{
+  Step s = step_of(call);
+  NwAdamStep job = {.shrink = (float)s.shrink,
+                    .decay = (float)s.decay,
+                    .beta1 = (float)s.beta1,
+                    .beta2 = (float)s.beta2,
+                    .rest1 = (float)(1 - s.beta1),
+                    .rest2 = (float)(1 - s.beta2),
+                    .size = (float)s.step_size,
+                    .root = (float)s.root,
+                    .eps = (float)s.eps,
+                    .param = nw_call_state(call, NW_OPT_PARAM),
+                    .mean = nw_call_state(call, NW_OPT_SLOT),
+                    .square = nw_call_state(call, NW_OPT_SLOT + 1),
+                    .grad = call->in_data[NW_OPT_GRAD]};
+  nw_parallel(nw_spec_count(&call->in[NW_OPT_PARAM]), NW_GRAIN, vector_body, &job);
+  return NW_OK;
+}
+
+static const NwKernel kernels[] = {
+    {.name = "vector", .device = NW_CPU, .supports = nw_supports_plain_f32, .run = vector_run},
+    NW_PLAIN(step_run)};
 static const NwOpCase cases[] = {{"", "37 37 1 1:i64<9 37 37"},
                                  {"weight_decay=0.1 beta1=0.8 eps=1e-6", "5x3 5x3 1 1:i64<9 5x3 5x3"}};
 
