@@ -500,6 +500,8 @@ void nw_data_page_set_narrow(NwDataPage *page, gboolean narrow)
 {
   gtk_widget_set_size_request(page->panel, narrow ? 262 : 320, -1);
   gtk_widget_set_size_request(page->balance_card, narrow ? 218 : 290, -1);
+  for (guint i = 0; i <= SEEN; i++)
+    gtk_widget_set_size_request(page->seen[i], 48, narrow ? 70 : 92);
   gtk_widget_set_visible(page->text_filter, !narrow);
   gtk_widget_set_visible(page->parts, !narrow);
 }

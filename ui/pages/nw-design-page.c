@@ -10,7 +10,8 @@
 struct _NwDesignPage {
   GtkWidget parent;
   NwProject *project;
-  GtkWidget *box, *palette, *canvas, *inspector, *toasts, *problems, *zoom, *undo, *redo, *empty, *map;
+  GtkWidget *box, *palette, *canvas, *inspector, *toasts, *problems, *zoom, *undo, *redo, *empty, *map,
+      *minimap;
   gulong handlers[2];
 };
 
@@ -200,7 +201,8 @@ static GtkWidget *build_map(NwDesignPage *self)
       icon_button("zoom-fit-best-symbolic", _("Show everything (F)"), G_CALLBACK(on_fit), self)};
   for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
     gtk_box_append(GTK_BOX(row), parts[i]);
-  gtk_box_append(GTK_BOX(box), nw_minimap_new(self->project, NW_CANVAS(self->canvas)));
+  self->minimap = nw_minimap_new(self->project, NW_CANVAS(self->canvas));
+  gtk_box_append(GTK_BOX(box), self->minimap);
   gtk_box_append(GTK_BOX(box), row);
   self->map = place(box, GTK_ALIGN_END, GTK_ALIGN_END);
   return self->map;
@@ -244,6 +246,8 @@ void nw_design_page_set_narrow(NwDesignPage *page, gboolean narrow)
 {
   gtk_widget_set_size_request(gtk_widget_get_first_child(page->palette), narrow ? 168 : 216, -1);
   nw_inspector_set_narrow(NW_INSPECTOR(page->inspector), narrow);
+  /* It would cover the network it shows. */
+  gtk_widget_set_visible(page->minimap, !narrow);
 }
 
 static void action_find(GtkWidget *widget, const char *name, GVariant *parameter)

@@ -72,6 +72,7 @@ static GtkWidget *make_run(void)
   GtkWidget *name = gtk_label_new(NULL), *number = gtk_label_new(NULL), *chip = gtk_label_new(NULL);
   gtk_label_set_ellipsize(GTK_LABEL(name), PANGO_ELLIPSIZE_END);
   gtk_label_set_xalign(GTK_LABEL(name), 0);
+  gtk_label_set_width_chars(GTK_LABEL(name), 20); /* a name is never cut to nothing */
   gtk_widget_add_css_class(number, "dim");
   gtk_widget_add_css_class(number, "caption");
   gtk_widget_add_css_class(number, "numeric");
@@ -258,18 +259,19 @@ typedef struct Column {
   GCompareDataFunc compare;
   int width;
   gboolean expand;
+  gboolean wide_only;
 } Column;
 
 static const Column columns[] = {
     {N_("Run"), make_run, fill_run, by_name, 0, TRUE},
     {N_("Dataset"), make_text, fill_dataset, by_dataset, 120, FALSE},
-    {N_("Network"), make_text, fill_network, by_network, 190, FALSE},
+    {N_("Network"), make_text, fill_network, by_network, 190, FALSE, TRUE},
     {N_("Val accuracy"), make_accuracy, fill_accuracy, by_accuracy, 160, FALSE},
     {N_("Best epoch"), make_figure, fill_epochs, by_epoch, 90, FALSE},
     {N_("Duration"), make_figure, fill_duration, by_seconds, 100, FALSE},
     {N_("Started"), make_text, fill_started, by_number, 120, FALSE},
-    {N_("Parameters"), make_figure, fill_parameters, by_parameters, 100, FALSE},
-    {N_("Tags"), make_text, fill_tags, by_tags, 100, FALSE},
+    {N_("Parameters"), make_figure, fill_parameters, by_parameters, 100, FALSE, TRUE},
+    {N_("Tags"), make_text, fill_tags, by_tags, 100, FALSE, TRUE},
 };
 
 static void on_setup(GtkListItemFactory *factory, GtkListItem *item, const Column *column)
@@ -325,4 +327,13 @@ GtkColumnViewColumn *nw_history_columns_add(GtkColumnView *view)
     g_object_unref(column);
   }
   return started;
+}
+
+void nw_history_columns_set_narrow(GtkColumnView *view, gboolean narrow)
+{
+  GListModel *all = gtk_column_view_get_columns(view);
+  for (guint i = 0; i < G_N_ELEMENTS(columns); i++) {
+    g_autoptr(GtkColumnViewColumn) column = g_list_model_get_item(all, i);
+    gtk_column_view_column_set_visible(column, !narrow || !columns[i].wide_only);
+  }
 }

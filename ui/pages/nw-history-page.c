@@ -473,6 +473,7 @@ static void action_find(GtkWidget *widget, const char *name, GVariant *parameter
 void nw_history_page_set_narrow(NwHistoryPage *page, gboolean narrow)
 {
   gtk_widget_set_size_request(page->search, narrow ? 170 : 260, -1);
+  nw_history_columns_set_narrow(GTK_COLUMN_VIEW(page->view), narrow);
   for (guint i = 1; i < G_N_ELEMENTS(page->filters); i++)
     gtk_widget_set_visible(page->filters[i], !narrow || i == SHOW_ATTENTION);
 }

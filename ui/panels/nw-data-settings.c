@@ -275,7 +275,7 @@ static void build(NwDataSettings *self)
   self->measure = gtk_button_new_with_label(_("Measure"));
   gtk_widget_add_css_class(self->measure, "lean");
   g_signal_connect(self->measure, "clicked", G_CALLBACK(on_measure), self);
-  add_row(list, _("From the training pictures"), _("Mean and deviation anew, at this size"), self->measure);
+  add_row(list, _("Mean and deviation"), _("Mean and deviation anew, at this size"), self->measure);
   list = section(self, _("Augmentation, train only"), NULL);
   for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
     self->steps[i] = add_row(list, steps[i].name, _(steps[i].doc), gtk_switch_new());
