@@ -126,7 +126,9 @@ static guint chart_points(void)
 
 static void on_stopping(NwSession *session, gint64 *asked)
 {
-  if (*asked == 0 && nw_session_state(session) == NW_TRAINER_STOPPING)
+  NwTrainerState now = nw_session_state(session);
+  /* A quick stop may be over before it is told. */
+  if (*asked == 0 && (now == NW_TRAINER_STOPPING || now == NW_TRAINER_STOPPED))
     *asked = g_get_monotonic_time();
 }
 
