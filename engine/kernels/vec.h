@@ -80,10 +80,16 @@ VINLINE vf vfnma(vf a, vf b, vf c)
 }
 
 #else
+#ifdef NW_VEC_PLAIN16 /* AVX-512's lanes and tiles in plain C, so that tests reach that code on any machine  \
+                       */
+#define NW_VEC_ISA plain16
+enum { VLEN = 16, VROWS = 12, VROWS_W = 8 };
+#else
 #define NW_VEC_ISA plain
 enum { VLEN = 8, VROWS = 2, VROWS_W = 2 };
-typedef float vf __attribute__((vector_size(32)));
-typedef float vf_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
+#endif
+typedef float vf __attribute__((vector_size(VLEN * 4)));
+typedef float vf_anywhere __attribute__((vector_size(VLEN * 4), aligned(4), may_alias));
 VINLINE vf vload(const float *p)
 {
   return *(const vf_anywhere *)p;

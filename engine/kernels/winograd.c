@@ -184,7 +184,7 @@ VINLINE void finish(float *y, const float *other, vf v, vf bias, const bool add,
   if (add)
     v = vadd(v, vload(other));
   if (relu)
-    v = vmax(v, vzero());
+    v = vmax(vzero(), v); /* in this order what is not a number stays so, and a net gone astray is seen */
   vstore(y, v);
 }
 
