@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/machine.h"
+
 /* Winograd's F(4×4, 3×3) (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016) for
  * filters of 3×3, stride 1, padding 1, channels a multiple of lanes. */
 typedef struct NwWinograd {
@@ -81,3 +83,5 @@ typedef struct NwKernels {
 
 /* Those of nw_isa(), constant for the process. */
 const NwKernels *nw_kernels(void);
+/* Those of another set, for comparisons; NULL: above nw_isa(), or not in this build. */
+const NwKernels *nw_kernels_of(NwIsa isa);

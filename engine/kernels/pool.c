@@ -14,7 +14,7 @@ VINLINE vi choose(vi yes, vi a, vi b) /* yes: all bits or none */
 VINLINE void consider(const float *x, int place, vf *best, vi *index)
 {
   vf v = vload(x);
-  vi wins = ~(v <= *best); /* so a NaN wins */
+  vi wins = (v > *best) | (v != v); /* a NaN wins, and stays */
   *best = (vf)choose(wins, (vi)v, (vi)*best);
   *index = choose(wins, (vi){0} + place, *index);
 }

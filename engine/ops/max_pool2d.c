@@ -210,7 +210,7 @@ NW_INLINE void pool_block(const NwCall *call, int64_t plane, const int lanes)
           const float *from = x + (r * xd[3] + s) * lanes;
           int32_t place = (int32_t)(a * p.kernel.v[1] + b);
           for (int l = 0; l < lanes; l++) {
-            bool wins = !(from[l] <= best[l]); /* a NaN wins */
+            bool wins = (from[l] > best[l]) | (from[l] != from[l]); /* a NaN wins, and stays */
             best[l] = wins ? from[l] : best[l];
             index[l] = wins ? place : index[l];
           }
