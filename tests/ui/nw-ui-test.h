@@ -42,6 +42,21 @@ void nwt_move(GtkWidget *widget, double x, double y);
 void nwt_click_at(GtkWidget *widget, double x, double y,
                   guint modifiers); /* GDK_SHIFT_MASK, GDK_CONTROL_MASK */
 void nwt_click(GtkWidget *widget);  /* its middle */
+/* GTK 4.8 makes up a motion event after each layout, with the buttons as the X server has them by then; when
+ * this process is starved, that is after the release, and the press counts for nothing. As a person would:
+ * once more. */
+#define nwt_click_until(find, condition)                                                                     \
+  G_STMT_START                                                                                               \
+  {                                                                                                          \
+    for (int nwt_try_ = 0; nwt_try_ < 5 && !(condition); nwt_try_++) {                                       \
+      GtkWidget *nwt_button_ = (find);                                                                       \
+      if (nwt_button_ != NULL && gtk_widget_is_sensitive(nwt_button_))                                       \
+        nwt_click(nwt_button_);                                                                              \
+      for (int nwt_turn_ = 0; nwt_turn_ < 20 && !(condition); nwt_turn_++)                                   \
+        nwt_spin(50);                                                                                        \
+    }                                                                                                        \
+  }                                                                                                          \
+  G_STMT_END
 void nwt_double_click(GtkWidget *widget);
 void nwt_drag(GtkWidget *from, double x0, double y0, GtkWidget *to, double x1, double y1);
 void nwt_key(guint keyval, guint modifiers);

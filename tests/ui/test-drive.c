@@ -137,7 +137,7 @@ static void train_and_stop(const char *epochs)
   NwError error = {0};
   g_assert_cmpint(nw_project_set_config(nw_window_project(window), "epochs", epochs, &error), ==, NW_OK);
   nwt_wait(state() != NW_TRAINER_RUNNING);
-  nwt_click(nwt_find_action(GTK_WIDGET(window), "win.train"));
+  nwt_click_until(nwt_find_action(GTK_WIDGET(window), "win.train"), state() == NW_TRAINER_RUNNING);
   nwt_wait(state() == NW_TRAINER_RUNNING);
   GtkWidget *page = nw_window_page(window, "train");
   nwt_wait(gtk_widget_get_mapped(page));
@@ -146,7 +146,7 @@ static void train_and_stop(const char *epochs)
   nwt_wait_for(nw_session_progress(nw_window_session(window))->epoch >= 1, 60);
   gint64 asked = 0, step = 0;
   g_signal_connect(nw_window_session(window), "state-changed", G_CALLBACK(on_stopping), &asked);
-  nwt_click(nwt_find_action(page, "win.stop"));
+  nwt_click_until(nwt_find_action(page, "win.stop"), asked != 0);
   nwt_wait(asked != 0);
   step = nw_session_progress(nw_window_session(window))->step;
   nwt_wait(state() == NW_TRAINER_STOPPED);

@@ -30,6 +30,7 @@ struct _NwTrainCharts {
   Feed feeds[FEEDS];
   char *run; /* the run whose points are shown */
   double smoothing;
+  gint64 told; /* when the legends were last set */
   gint64 best_epoch;
   gulong handlers[3];
 };
@@ -241,8 +242,6 @@ static gboolean take(NwTrainCharts *self, Feed *feed)
     NwMetricPoint point = g_array_index(points, NwMetricPoint, feed->taken);
     nw_chart_series_add(feed->series, point.epoch, point.value);
   }
-  if (feed->legend != NULL)
-    set_legend(feed);
   return any;
 }
 
@@ -256,6 +255,9 @@ static void mark_best(NwTrainCharts *self, const NwSessionProgress *progress)
   g_autofree char *text = g_strdup_printf(_("best · %s at %d"), share, (int)progress->best_epoch);
   nw_chart_set_best(self->accuracy, (double)progress->best_epoch, progress->best_val_accuracy, text);
 }
+
+/* Words beside the curves: as often as eyes follow; each change lays the window out anew. */
+enum { LEGEND_EVERY = 250 * 1000 };
 
 static void on_progress(NwSession *session, NwTrainCharts *self)
 {
@@ -272,7 +274,7 @@ static void on_progress(NwSession *session, NwTrainCharts *self)
   gboolean changed = FALSE;
   for (int k = 0; k < FEEDS; k++)
     changed |= take(self, &self->feeds[k]);
-  if (!changed)
+  if (!changed && nw_session_is_active(session))
     return;
   mark_best(self, progress);
   double now = progress->batches > 0
@@ -284,6 +286,13 @@ static void on_progress(NwSession *session, NwTrainCharts *self)
   nw_chart_updated(self->loss);
   nw_chart_updated(self->accuracy);
   nw_chart_updated(self->rate);
+  gint64 told = g_get_monotonic_time();
+  if (told - self->told < LEGEND_EVERY && nw_session_is_active(session))
+    return;
+  self->told = told;
+  for (int k = 0; k < FEEDS; k++)
+    if (self->feeds[k].legend != NULL)
+      set_legend(&self->feeds[k]);
   g_autofree char *rate = g_strdup_printf(_("now %.4g"), progress->lr);
   gtk_label_set_text(GTK_LABEL(self->rate_now), rate);
 }

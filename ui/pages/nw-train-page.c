@@ -21,6 +21,7 @@ struct _NwTrainPage {
   GtkWidget *train, *pause, *resume, *stop, *obstacle, *controls;
   GtkWidget *log, *log_line, *log_text;
   GtkWidget *memory, *live, *live_rate;
+  gint64 filled;  /* when the figures were last drawn */
   char *run_name; /* of the run shown: "wide stem" or "Run 24" */
   gulong handlers[6];
 };
@@ -237,8 +238,15 @@ static void add_log(NwTrainPage *self, const char *text)
   gtk_label_set_text(GTK_LABEL(self->log_line), text);
 }
 
+/* Figures that change every frame cannot be read, and each change lays the window out anew. */
+enum { FIGURES_EVERY = 250 * 1000 };
+
 static void on_progress(NwSession *session, NwTrainPage *self)
 {
+  gint64 now = g_get_monotonic_time();
+  if (now - self->filled < FIGURES_EVERY && nw_session_is_active(session))
+    return;
+  self->filled = now;
   fill_figures(self);
 }
 
