@@ -2,9 +2,10 @@
 """Speed and memory against PyTorch 2, side by side: every program lives through the whole comparison of a network and
 takes its turn in interleaved rounds, so that a busy moment of the machine hits all of them. Medians are compared.
 
-  bench.py [--quick] [--json] [--threads N] [--rounds N] [--only NAME,NAME] [--no-compile]
+  bench.py [--quick] [--json] [--threads N] [--rounds N] [--only NAME,NAME] [--no-compile] [--cpu]
 
-Names: mlp, simplecnn, ..., and infer-simplecnn-1 and so on. $NETWRIGHT_BUILD: the build folder."""
+Names: mlp, simplecnn, ..., and infer-simplecnn-1 and so on. --cpu: one thread, processor time of each
+process instead of the clock, for a machine that others use too. $NETWRIGHT_BUILD: the build folder."""
 import json
 import os
 import statistics
@@ -63,7 +64,7 @@ def option(name, default):
 
 def programs_of(case, threads, compiled):
     net, batch, infer, _, _ = CASES[case]
-    tail = (['--infer'] if infer else []) + ['--threads', threads]
+    tail = (['--infer'] if infer else []) + (['--cpu'] if '--cpu' in sys.argv else []) + ['--threads', threads]
     ours = [os.path.join(BUILD, 'tests/bench/bench-net'), net, str(batch), '--serve'] + tail
     yield Program('ours', ours, {})
     for variant in INFER if infer else TRAIN:
@@ -112,7 +113,7 @@ def row(cells):
 def show(result, head):
     variants = ['default', 'tuned', 'tuned-cl', 'freeze', 'freeze-cl', 'compile', 'compile-cl']
     if head:
-        row(['ms, median', 'ours'] + variants + ['ratio to best', 'wanted', 'first step: ours / best torch',
+        row(['CPU ms, median' if '--cpu' in sys.argv else 'ms, median', 'ours'] + variants + ['ratio to best', 'wanted', 'first step: ours / best torch',
                                                   'peak MB: ours / best torch', 'growth MB: ours / best torch'])
         row(['---'] * (len(variants) + 7))
     peers = result['peers']
@@ -131,7 +132,7 @@ def main():
     quick = '--quick' in sys.argv
     if not os.path.exists(PYTHON):
         raise SystemExit('PyTorch is not installed: run %s once' % os.path.join(HERE, 'install-peers'))
-    threads = option('--threads', str(len(os.sched_getaffinity(0))))
+    threads = '1' if '--cpu' in sys.argv else option('--threads', str(len(os.sched_getaffinity(0))))
     rounds = int(option('--rounds', '5' if quick else '9'))
     names = option('--only', 'simplecnn' if quick else ','.join(CASES)).split(',')
     for at, name in enumerate(names):

@@ -1,6 +1,6 @@
 """PyTorch's side of the comparison: one network in one variant, driven over standard input as bench-net is.
 
-  peer.py NET BATCH VARIANT [--infer] [--threads N]      "run N" → list of N times in ms; "info"; "quit"
+  peer.py NET BATCH VARIANT [--infer] [--cpu] [--threads N]      "run N" → list of N times in ms; "info"; "quit"
 
 Variants of training: default; tuned (fused AdamW; the caller raises malloc's thresholds, too); tuned-cl (also
 channels_last); compile, compile-cl. Of inference: default, freeze, freeze-cl, compile, compile-cl."""
@@ -52,6 +52,7 @@ NETS = {'mlp': (mlp, 1, 28, 10), 'simplecnn': (simplecnn, 1, 28, 10), 'lenet': (
 def main():
     arguments = sys.argv[1:]
     infer = '--infer' in arguments
+    clock = time.process_time if '--cpu' in arguments else time.perf_counter
     if '--threads' in arguments:
         torch.set_num_threads(int(arguments[arguments.index('--threads') + 1]))
     net, batch, variant = arguments[0], int(arguments[1]), arguments[2]
@@ -102,9 +103,9 @@ def main():
             continue
         times = []
         for _ in range(int(line.split()[1])):
-            start = time.perf_counter()
+            start = clock()
             step()
-            times.append((time.perf_counter() - start) * 1e3)
+            times.append((clock() - start) * 1e3)
         print(json.dumps(times), flush=True)
 
 
