@@ -44,19 +44,13 @@ void nw_session_forget(NwSession *self)
   self->batches = 0;
 }
 
+/* The text of a document that it frees; NULL when there is no memory. */
 static char *text_of(NwJson *json)
 {
-  char *text = nw_json_print(json, false), *out = g_strdup(text);
+  char *text = json != NULL ? nw_json_print(json, false) : NULL, *out = g_strdup(text);
   nw_free(text);
   nw_json_free(json);
   return out;
-}
-
-/* What is frozen with a run: everything that is needed to train it again. */
-static char *frozen_config(NwProject *project)
-{
-  NwJson *json = nw_project_to_json(project);
-  return text_of(json);
 }
 
 /* The network's name for lists: its template has none after edits, so its shape speaks. */
@@ -95,9 +89,13 @@ static NwStatus register_run(NwSession *self, NwProject *project, const char *na
   info->parameters = nw_project_report(project)->parameters;
   info->dataset_digest = g_strdup(nw_project_manifest(project)->digest);
   info->dataset_root = g_strdup(nw_project_dataset(project));
-  info->config = frozen_config(project);
+  info->config = text_of(nw_project_to_json(project));
   info->environment = text_of(nw_environment_json());
-  NwStatus status = nw_history_create_run(self->history, info, error);
+  NwStatus status = NW_OK;
+  if (info->config == NULL || info->environment == NULL)
+    status = nw_fail(error, NW_NO_MEMORY, _("There is no memory to begin a run."));
+  if (status == NW_OK)
+    status = nw_history_create_run(self->history, info, error);
   if (status == NW_OK)
     status = write_run_json(info, error);
   if (status != NW_OK) {

@@ -1,5 +1,6 @@
 #include "engine/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,9 +114,63 @@ static void writer_free(NwFileWriter *writer)
   nw_free(writer);
 }
 
-NwStatus nw_file_writer_open(const char *path, NwFileWriter **out, NwError *error)
+/* "<folder>/<name>": the folder to open and the name within it; false when there is no memory. */
+static bool split_path(const char *path, char **folder, const char **name)
+{
+  const char *slash = strrchr(path, '/');
+  *name = slash != NULL ? slash + 1 : path;
+  *folder = nw_strdup(slash == NULL ? "." : path);
+  if (*folder == NULL)
+    return false;
+  if (slash != NULL)
+    (*folder)[slash == path ? 1 : slash - path] = '\0';
+  return true;
+}
+
+void nw_file_sweep(const char *path)
+{
+  char *folder;
+  const char *name;
+  if (!split_path(path, &folder, &name))
+    return;
+  DIR *entries = opendir(folder);
+  nw_free(folder);
+  if (entries == NULL)
+    return;
+  size_t length = strlen(name);
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    if (strncmp(entry->d_name, name, length) != 0 || strncmp(entry->d_name + length, ".tmp-", 5) != 0)
+      continue;
+    int fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+      continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) /* whoever wrote it is dead: the living hold the lock */
+      unlinkat(dirfd(entries), entry->d_name, 0);
+    close(fd);
+  }
+  closedir(entries);
+}
+
+/* Another process may sweep between the open and the lock; then the name is gone, and the next one is tried.
+ */
+static bool open_temporary(NwFileWriter *writer, size_t room)
 {
   static _Atomic unsigned counter;
+  for (;;) {
+    struct stat info;
+    snprintf(writer->temporary, room, "%s.tmp-%ld-%u", writer->path, (long)getpid(),
+             atomic_fetch_add(&counter, 1));
+    writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (writer->fd < 0)
+      return false;
+    if (flock(writer->fd, LOCK_EX | LOCK_NB) != 0 || fstat(writer->fd, &info) != 0 || info.st_nlink > 0)
+      return true; /* a file system without locks: nobody can sweep there either */
+    close(writer->fd);
+  }
+}
+
+NwStatus nw_file_writer_open(const char *path, NwFileWriter **out, NwError *error)
+{
   *out = NULL;
   size_t room = strlen(path) + 48;
   NwFileWriter *writer = nw_alloc(sizeof *writer);
@@ -129,9 +185,8 @@ NwStatus nw_file_writer_open(const char *path, NwFileWriter **out, NwError *erro
     writer_free(writer);
     return nw_fail(error, NW_NO_MEMORY, "There is no memory to write %s", path);
   }
-  snprintf(writer->temporary, room, "%s.tmp-%ld-%u", path, (long)getpid(), atomic_fetch_add(&counter, 1));
-  writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (writer->fd < 0) {
+  nw_file_sweep(path);
+  if (!open_temporary(writer, room)) {
     NwStatus status = nw_fail_errno(error, errno, "Cannot write %s", path);
     writer_free(writer);
     return status;
@@ -184,15 +239,11 @@ size_t nw_file_writer_offset(const NwFileWriter *writer)
  * write. */
 static void sync_folder(const char *path)
 {
-  char *folder = nw_strdup(path);
-  if (folder == NULL)
+  char *folder;
+  const char *name;
+  if (!split_path(path, &folder, &name))
     return;
-  char *slash = strrchr(folder, '/');
-  if (slash == folder)
-    slash[1] = '\0';
-  else if (slash != NULL)
-    *slash = '\0';
-  int fd = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) {
     fsync(fd);
     close(fd);

@@ -11,7 +11,8 @@
 NwStatus nw_file_read(const char *path, size_t limit, char **data, size_t *length, NwError *error);
 
 /* An atomic write: bytes go to "<path>.tmp-<pid>-<n>" in the same folder; commit does fsync, rename, fsync of the
- * folder. A crash at any instant leaves either the old file or the new one. Not thread-safe per object. */
+ * folder. A crash at any instant leaves either the old file or the new one, and perhaps the temporary one, which the
+ * next write to the same path removes. Not thread-safe per object. */
 typedef struct NwFileWriter NwFileWriter;
 NwStatus nw_file_writer_open(const char *path, NwFileWriter **out, NwError *error);
 NwStatus nw_file_writer_write(NwFileWriter *writer, const void *bytes, size_t n, NwError *error);
@@ -19,6 +20,10 @@ size_t nw_file_writer_offset(const NwFileWriter *writer); /* bytes written so fa
 /* Both free the writer. commit removes the temporary file when it fails; cancel always does. */
 NwStatus nw_file_writer_commit(NwFileWriter *writer, NwError *error);
 void nw_file_writer_cancel(NwFileWriter *writer); /* NULL is allowed */
+
+/* Removes the temporary files that killed processes left beside `path`; those of living writers are locked, and stay.
+ * Does nothing where the folder cannot be read. */
+void nw_file_sweep(const char *path);
 
 /* One-call form. */
 NwStatus nw_file_write(const char *path, const void *bytes, size_t n, NwError *error);

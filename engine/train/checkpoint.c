@@ -1,10 +1,8 @@
 /* Writing checkpoints: a dict that torch.load opens, with our own data as one JSON text. */
 #include "engine/train/checkpoint.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/file.h"
 #include "engine/base/memory.h"
@@ -215,15 +213,14 @@ NwStatus nw_trainer_save(NwTrainer *trainer, const char *kind, NwError *error)
 
 void nw_trainer_sweep(NwTrainer *trainer)
 {
-  static const char *const prefixes[] = {"last.pth.tmp-", "best.pth.tmp-"};
-  DIR *folder = trainer->folder != NULL ? opendir(trainer->folder) : NULL;
-  if (folder == NULL)
-    return;
-  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
-    for (int i = 0; i < NW_COUNT(prefixes); i++)
-      if (strncmp(entry->d_name, prefixes[i], strlen(prefixes[i])) == 0)
-        unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
+  static const char *const names[] = {"last", "best"};
+  for (int i = 0; trainer->folder != NULL && i < NW_COUNT(names); i++) {
+    NwText path = {0};
+    nw_text_printf(&path, "%s/%s.pth", trainer->folder, names[i]);
+    if (!path.failed)
+      nw_file_sweep(path.data);
+    nw_text_clear(&path);
+  }
 }
 
 void nw_trainer_save_last(NwTrainer *trainer)

@@ -462,6 +462,27 @@ static void test_files(void)
   g_unlink(path);
 }
 
+/* What a killed writer left is gone with the next write; what a living one is writing, and other files, stay.
+ */
+static void test_sweep(void)
+{
+  g_autofree char *path = in_folder("swept"), *dead = in_folder("swept.tmp-1-0"),
+                  *other = in_folder("swept.tmpl");
+  NwFileWriter *living = NULL;
+  NwError error = {0};
+  write_letters(dead, 'd', 10);
+  write_letters(other, 'o', 10);
+  g_assert_cmpint(nw_file_writer_open(path, &living, &error), ==, NW_OK);
+  g_assert_false(g_file_test(dead, G_FILE_TEST_EXISTS));
+  g_assert_cmpint(nw_file_write(path, "xyz", 3, &error), ==, NW_OK);
+  g_assert_cmpint(nw_file_writer_write(living, "pq", 2, &error), ==, NW_OK);
+  g_assert_cmpint(nw_file_writer_commit(living, &error), ==, NW_OK);
+  expect_content(other, 'o', 10);
+  g_assert_cmpint(files_in_folder(), ==, 2);
+  g_unlink(path);
+  g_unlink(other);
+}
+
 static void test_folders(void)
 {
   g_autofree char *deep = in_folder("a//b/c/"), *file = in_folder("a/file"), *below = in_folder("a/file/d");
@@ -584,6 +605,7 @@ int main(int argc, char **argv)
   g_test_add_func("/base/philox", test_philox);
   g_test_add_func("/base/distributions", test_distributions);
   g_test_add_func("/base/files", test_files);
+  g_test_add_func("/base/sweep", test_sweep);
   g_test_add_func("/base/folders", test_folders);
   g_test_add_func("/base/each-allocation", test_each_allocation);
   g_test_add_func("/base/kill", test_kill);
