@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,42 +45,64 @@ static inline char *nwt_peers(void)
   return NULL;
 }
 
-static inline void nwt_python_one(const char *python, GPtrArray *words, const char *name)
+/* One process for all checks of a test program (tests/interop/serve.py): importing PyTorch takes seconds. */
+typedef struct NwtPython {
+  FILE *words, *answers; /* NULL: not started */
+} NwtPython;
+
+static inline void nwt_python_start(NwtPython *self, const char *python)
 {
-  g_autofree char *out = NULL, *err = NULL;
+  g_autofree char *script = g_build_filename(g_getenv("NETWRIGHT_SOURCE"), "tests/interop/serve.py", NULL);
+  const char *command[] = {python, script, NULL};
   g_autoptr(GError) problem = NULL;
   g_auto(GStrv) environment = g_environ_setenv(g_get_environ(), "OMP_NUM_THREADS", "1", TRUE);
-  int status = 1;
-  words->pdata[0] = (char *)python;
+  int in, out;
   /* a sanitizer's runtime in this process must not go into Python */
   environment = g_environ_unsetenv(environment, "LD_PRELOAD");
   environment = g_environ_setenv(environment, "PYTHONDONTWRITEBYTECODE", "1", TRUE);
-  g_spawn_sync(NULL, (char **)words->pdata, environment, 0, NULL, NULL, &out, &err, &status, &problem);
+  g_spawn_async_with_pipes(NULL, (char **)command, environment, 0, NULL, NULL, NULL, &in, &out, NULL,
+                           &problem);
   g_assert_no_error(problem);
-  if (status != 0)
-    g_error("%s failed:\n%s%s", name, out, err);
-  g_auto(GStrv) lines = g_strsplit(out, "\n", -1);
-  for (char **line = lines; *line; line++)
-    if (**line)
-      g_test_message("%s", *line);
+  self->words = fdopen(in, "w");
+  self->answers = fdopen(out, "r");
+}
+
+static inline void nwt_python_ask(NwtPython *self, const char *line)
+{
+  char state[16] = "";
+  unsigned long n = 0;
+  fprintf(self->words, "%s\n", line);
+  fflush(self->words);
+  if (fscanf(self->answers, "%15s %lu", state, &n) != 2 || fgetc(self->answers) != '\n')
+    g_error("%s: Python died", line);
+  g_autofree char *text = g_malloc0(n + 1);
+  g_assert_cmpint(fread(text, 1, n, self->answers), ==, n);
+  if (!g_str_equal(state, "ok"))
+    g_error("%s failed:\n%s", line, text);
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  for (char **one = lines; *one; one++)
+    if (**one)
+      g_test_message("%s", *one);
 }
 
 /* Runs NAME of tests/interop with these words, by Debian's Python and by that of the peers where they are;
  * what it prints is part of the failure. */
 static inline void nwt_python(const char *name, const char *first, ...)
 {
-  g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+  static NwtPython debian, newest;
   g_autofree char *peers = nwt_peers();
+  g_autoptr(GString) line = g_string_new(name);
   va_list list;
-  g_ptr_array_add(words, NULL); /* the interpreter's place */
-  g_ptr_array_add(words, g_build_filename(g_getenv("NETWRIGHT_SOURCE"), "tests/interop", name, NULL));
   va_start(list, first);
   for (const char *word = first; word != NULL; word = va_arg(list, const char *))
-    g_ptr_array_add(words, g_strdup(word));
+    g_string_append_printf(line, "\t%s", word);
   va_end(list);
-  g_ptr_array_add(words, NULL);
-  nwt_python_one(NWT_PYTHON, words, name);
-  if (peers != NULL)
-    nwt_python_one(peers, words, name);
-  words->pdata[0] = NULL;
+  if (debian.words == NULL)
+    nwt_python_start(&debian, NWT_PYTHON);
+  nwt_python_ask(&debian, line->str);
+  if (peers == NULL)
+    return;
+  if (newest.words == NULL)
+    nwt_python_start(&newest, peers);
+  nwt_python_ask(&newest, line->str);
 }
