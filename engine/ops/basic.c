@@ -2,7 +2,7 @@
 #include "engine/ops/elementwise.h"
 
 extern const NwOp nw_ops_basic[];
-enum { MUL, SCALE, SUM, EXPAND, FILL_LIKE };
+enum { SCALE, SUM, EXPAND, FILL_LIKE };
 
 typedef struct Factor {
   double factor;
@@ -17,21 +17,10 @@ static const NwAttr fill_attrs[] = {{"value", N_("Value"), N_("What every number
                                      NW_ATTR_REAL, 0, offsetof(Fill, value), 1, -1e30, 1e30}};
 static const NwPort one_in[] = {{"x", NW_PORT_DATA}};
 static const NwPort shape_in[] = {{"x", NW_PORT_SHAPE}};
-static const NwPort two_in[] = {{"x", NW_PORT_DATA}, {"other", NW_PORT_DATA}};
 static const NwPort expand_in[] = {{"dy", NW_PORT_DATA}, {"x", NW_PORT_SHAPE}};
 static const NwPort one_out[] = {{"y", NW_PORT_DATA}};
 
-NW_BINARY(mul, void, x *v)
 NW_UNARY(scale, Factor, (real)a->factor *x)
-
-static NwStatus mul_rule(NwGrad *g, NwError *error)
-{
-  for (int i = 0; i < 2; i++)
-    if (g->need[i])
-      NW_TRY(nw_emit(g->emitter, &nw_ops_basic[MUL], NULL, (NwVal[]){g->dout[0], g->in[1 - i]}, 2, &g->din[i],
-                     error));
-  return NW_OK;
-}
 
 static NwStatus scale_rule(NwGrad *g, NwError *error)
 {
@@ -104,19 +93,15 @@ static NwStatus fill_run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-static const NwKernel mul_kernels[] = {NW_SIMPLE_ANY(mul_simple), NW_PLAIN(mul_plain)};
 static const NwKernel scale_kernels[] = {NW_SIMPLE_ANY(scale_simple), NW_PLAIN(scale_plain)};
 static const NwKernel sum_kernels[] = {NW_PLAIN(sum_run)};
 static const NwKernel expand_kernels[] = {NW_PLAIN(expand_run)};
 static const NwKernel fill_kernels[] = {NW_PLAIN(fill_run)};
-static const NwOpCase mul_cases[] = {{"", "2x8x3x5 2x8x3x5"}, {"", "7 7"}};
 static const NwOpCase scale_cases[] = {{"factor=-2.5", "3x9"}};
 static const NwOpCase sum_cases[] = {{"", "3x4x5"}, {"", "1"}};
 static const NwOpCase fill_cases[] = {{"value=3", "2x3"}};
 
 const NwOp nw_ops_basic[] = {
-    {NW_INTERNAL("mul", two_in, one_out), .flags = NW_OP_INPLACE | NW_OP_COMMUTATIVE, .infer = nw_infer_pair,
-     .grad = mul_rule, NW_KERNELS(mul_kernels), NW_CASES(mul_cases)},
     {NW_INTERNAL("scale", one_in, one_out), .flags = NW_OP_INPLACE, NW_ATTRS(Factor, factor_attrs),
      .infer = nw_infer_activation, .grad = scale_rule, NW_KERNELS(scale_kernels), NW_CASES(scale_cases)},
     {NW_INTERNAL("sum", one_in, one_out), .infer = sum_infer, .grad = sum_rule, NW_KERNELS(sum_kernels),

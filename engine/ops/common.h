@@ -79,6 +79,28 @@ static inline NwPlanes nw_planes(const NwSpec *spec)
                     spec->dims[2], spec->dims[3], lanes};
 }
 
+/* From `NW_INLINE void one(const NwCall *call, int64_t plane, const int lanes)` makes a kernel that calls it
+ * for every plane (one picture's channel, or block of channels) of value `spec`, with the block of input 0.
+ */
+#define NW_PLANES_RUN(name, one, value)                                                                      \
+  static void name##_body(void *context, int64_t begin, int64_t end, int thread)                             \
+  {                                                                                                          \
+    const NwCall *call = context;                                                                            \
+    for (int64_t plane = begin; plane < end; plane++)                                                        \
+      if (call->in[0].block == 8)                                                                            \
+        one(call, plane, 8);                                                                                 \
+      else if (call->in[0].block == 16)                                                                      \
+        one(call, plane, 16);                                                                                \
+      else                                                                                                   \
+        one(call, plane, 1);                                                                                 \
+  }                                                                                                          \
+  static NwStatus name(const NwCall *call, void *state, NwError *error)                                      \
+  {                                                                                                          \
+    NwPlanes p = nw_planes(&call->value);                                                                    \
+    nw_parallel(p.n *p.blocks, 1, name##_body, (void *)(uintptr_t)call);                                     \
+    return NW_OK;                                                                                            \
+  }
+
 static inline NwPortRole nw_call_role(const NwCall *call, int port)
 {
   const NwOp *op = call->op;

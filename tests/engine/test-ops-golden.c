@@ -1,5 +1,5 @@
 /* Every kernel of every layer, loss and optimizer against the numbers that PyTorch wrote
- * (tests/golden/make_ops.py).
+ * (tests/golden/make_ops.py and make_layers.py).
  *
  * Kernels are called straight from the rows, each row in turn, in plain layout and with channels in blocks of
  * 8 and 16, on one and on several threads; gradients come from the op's own rule. Then the same from the
@@ -24,7 +24,6 @@ typedef struct Case {
 
 static Case *cases;
 static guint32 n_cases;
-static char *file_bytes;
 
 static const char *take(const char **at, const char *end, gsize n)
 {
@@ -47,17 +46,20 @@ static char *take_text(const char **at, const char *end)
   return g_strndup(take(at, end, n), n);
 }
 
-static void read_cases(void)
+/* Adds the cases of one file, whose bytes stay for good. */
+static void read_cases(const char *name)
 {
   static const NwDType types[] = {NW_F32, NW_I64, NW_U8};
   gsize length;
-  g_autofree char *path = g_build_filename(g_getenv("NETWRIGHT_SOURCE"), "tests", "golden", "ops.bin", NULL);
+  g_autofree char *path = g_build_filename(g_getenv("NETWRIGHT_SOURCE"), "tests", "golden", name, NULL);
+  char *file_bytes;
   g_assert_true(g_file_get_contents(path, &file_bytes, &length, NULL));
   const char *at = file_bytes, *end = file_bytes + length;
   g_assert_cmpint(memcmp(take(&at, end, 8), "NWOPS1\0\0", 8), ==, 0);
-  n_cases = take_u32(&at, end);
-  cases = g_new0(Case, n_cases);
-  for (guint32 c = 0; c < n_cases; c++) {
+  guint32 c = n_cases;
+  n_cases += take_u32(&at, end);
+  cases = g_renew(Case, cases, n_cases);
+  for (; c < n_cases; c++) {
     cases[c].op = take_text(&at, end);
     cases[c].attrs = take_text(&at, end);
     cases[c].n = take_u32(&at, end);
@@ -282,7 +284,8 @@ static void test_optimizer(const void *data)
 int main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
-  read_cases();
+  read_cases("ops.bin");
+  read_cases("layers.bin");
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
   for (guint32 k = 0; k < n_cases; k++) {
     if (!g_hash_table_add(seen, cases[k].op))
