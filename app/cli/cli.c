@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "engine/base/memory.h"
@@ -133,6 +134,66 @@ void nw_cli_print_json(NwJson *json)
 gboolean nw_cli_is_terminal(void)
 {
   return isatty(STDOUT_FILENO);
+}
+
+guint nw_cli_columns(void)
+{
+  struct winsize size;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static guint columns_of(gunichar c)
+{
+  return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+}
+
+static guint columns_of_text(const char *text)
+{
+  guint columns = 0;
+  for (const char *p = text; *p != '\0'; p = g_utf8_next_char(p))
+    columns += columns_of(g_utf8_get_char(p));
+  return columns;
+}
+
+/* The end of a path tells most, so the middle goes: a third stays at the front. */
+static void drop_middle(GString *out, const char *text, guint columns)
+{
+  guint front = 0, back = 0;
+  const char *head = text, *tail = text + strlen(text);
+  while (front + columns_of(g_utf8_get_char(head)) <= (columns - 1) / 3) {
+    front += columns_of(g_utf8_get_char(head));
+    head = g_utf8_next_char(head);
+  }
+  for (const char *p = g_utf8_prev_char(tail);; p = g_utf8_prev_char(p)) {
+    back += columns_of(g_utf8_get_char(p));
+    if (front + 1 + back > columns)
+      break;
+    tail = p;
+  }
+  g_string_append_len(out, text, head - text);
+  g_string_append(out, "…");
+  g_string_append(out, tail);
+}
+
+char *nw_cli_fit(const char *text, guint columns, gboolean longer_stays)
+{
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  GString *out = g_string_new(NULL);
+  if (columns_of_text(valid) <= columns || longer_stays || columns < 2)
+    g_string_append(out, valid);
+  else
+    drop_middle(out, valid, columns);
+  for (guint n = columns_of_text(out->str); n < columns; n++)
+    g_string_append_c(out, ' ');
+  return g_string_free(out, FALSE);
+}
+
+char *nw_cli_shell_word(const char *text)
+{
+  for (const char *p = text; *p != '\0'; p++)
+    if (!g_ascii_isalnum(*p) && strchr("/._-+:,@%=", *p) == NULL && (guchar)*p < 128)
+      return g_shell_quote(text);
+  return *text == '\0' || *text == '-' ? g_shell_quote(text) : g_strdup(text);
 }
 
 NwHistory *nw_cli_history(const char *folder, int *exit_code)

@@ -34,6 +34,13 @@ int nw_cli_usage(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 
 /* Prints JSON on one line, flushes, frees it. */
 void nw_cli_print_json(NwJson *json);
 gboolean nw_cli_is_terminal(void); /* stdout */
+guint nw_cli_columns(void);        /* of the terminal at stdout; 0 where there is none */
+
+/* Text brought to a width in columns of a terminal, where 图 takes two and printf counts three bytes: blanks
+ * are added, and what is longer loses its middle, unless longer_stays. Caller: g_free. */
+char *nw_cli_fit(const char *text, guint columns, gboolean longer_stays);
+/* The text itself, or in quotes where a shell would take it for several words. Caller: g_free. */
+char *nw_cli_shell_word(const char *text);
 
 /* The history of --history, else the usual one. The sentence is printed on failure. */
 NwHistory *nw_cli_history(const char *folder, int *exit_code);

@@ -64,8 +64,8 @@ static void print_table(const NwTrained *trained, const int64_t *confusion, guin
       row += confusion[k * classes + j];
       column += confusion[j * classes + k];
     }
-    printf("%-28s %9d %8.1f%% %8.1f%%\n", nw_trained_class(trained, k), (int)row,
-           row > 0 ? 100.0 * (double)right / (double)row : 0,
+    g_autofree char *name = nw_cli_fit(nw_trained_class(trained, k), 28, TRUE);
+    printf("%s %9d %8.1f%% %8.1f%%\n", name, (int)row, row > 0 ? 100.0 * (double)right / (double)row : 0,
            column > 0 ? 100.0 * (double)right / (double)column : 0);
   }
 }

@@ -6,12 +6,13 @@
 
 static int no_format(const char *name)
 {
-  GString *names = g_string_new(NULL);
+  GString *names = g_string_new(name == NULL ? "--format " : NULL);
   const NwExportFormat *format;
   for (guint i = 0; (format = nw_export_format_at(i)) != NULL; i++)
-    g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", format->id);
-  int code = nw_cli_usage("export", _("--format must be one of %s, not \"%s\""), names->str,
-                          name != NULL ? name : "");
+    g_string_append_printf(names, "%s%s", i == 0 ? "" : name == NULL ? "|" : ", ", format->id);
+  int code = name == NULL
+                 ? nw_cli_usage("export", _("%s is missing"), names->str)
+                 : nw_cli_usage("export", _("--format must be one of %s, not \"%s\""), names->str, name);
   g_string_free(names, TRUE);
   return code;
 }
@@ -29,11 +30,17 @@ int nw_cli_export(int argc, char **argv)
   int code;
   if (!nw_cli_parse("export", entries, &argc, &argv, 1, 1, &code))
     return code;
+  /* Without --format the file's name tells: PyTorch's habit is .pt or .ts for TorchScript, .pth for weights.
+   */
+  if (format_id == NULL && output != NULL)
+    format_id = g_strdup(g_str_has_suffix(output, ".pt") || g_str_has_suffix(output, ".ts") ? "torchscript"
+                         : g_str_has_suffix(output, ".pth")                                 ? "weights"
+                                                                                            : NULL);
   const NwExportFormat *format = nw_export_format_find(format_id);
-  if (format == NULL)
-    return no_format(format_id);
   if (output == NULL)
     return nw_cli_usage("export", _("--output FILE is missing"));
+  if (format == NULL)
+    return no_format(format_id);
   if (checkpoint != NULL && !g_str_equal(checkpoint, "best") && !g_str_equal(checkpoint, "last"))
     return nw_cli_usage("export", _("--checkpoint must be best or last, not \"%s\""), checkpoint);
   NwHistory *history = nw_cli_history(folder, &code);

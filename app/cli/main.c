@@ -21,8 +21,10 @@ static void print_help(FILE *to)
       to, "%s\n",
       _("Builds, trains, compares and exports image classifiers. Without a command it opens the workbench."));
   fprintf(to, "\n%s\n", _("Commands:"));
-  for (guint i = 0; (command = nw_command_at(i)) != NULL; i++)
-    fprintf(to, "  %-9s %-28s %s\n", command->name, _(command->arguments), _(command->doc));
+  for (guint i = 0; (command = nw_command_at(i)) != NULL; i++) {
+    g_autofree char *arguments = nw_cli_fit(_(command->arguments), 20, TRUE);
+    fprintf(to, "  %-9s %s %s\n", command->name, arguments, _(command->doc));
+  }
   fprintf(to, "\n%s\n",
           _("`netwright COMMAND --help` tells the options of a command. RUN is an id, the beginning of one, "
             "a name, or "

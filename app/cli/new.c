@@ -78,7 +78,10 @@ int nw_cli_new(int argc, char **argv)
     status = nw_project_save_as(project, argv[1], &error);
   if (status != NW_OK)
     return nw_cli_fail(status, &error);
+  const NwPreprocessing *seen = nw_project_preprocessing(project);
+  g_autofree char *word = nw_cli_shell_word(argv[1]);
   printf(_("Made %s: %s"), argv[1], tmpl->label);
+  printf(" (%u×%u×%u)", (guint)seen->height, (guint)seen->width, (guint)seen->channels);
   if (nw_project_manifest(project) != NULL) {
     const NwManifest *m = nw_project_manifest(project);
     printf(_(", %u classes, %u pictures to train, %u to validate"), m->classes->len,
@@ -88,6 +91,6 @@ int nw_cli_new(int argc, char **argv)
   } else {
     puts("");
   }
-  printf(_("Next: netwright train %s\n"), argv[1]);
+  printf(_("Next: netwright train %s\n"), word);
   return NW_EXIT_DONE;
 }

@@ -67,8 +67,10 @@ static int list(NwHistory *history, gboolean all, gboolean json)
     const NwRunInfo *info = g_ptr_array_index(runs, i);
     g_autofree char *best = share(info->best_val_accuracy), *started = when(info->created);
     g_autofree char *epochs = g_strdup_printf("%d/%d", (int)info->epochs_done, (int)info->epochs_wanted);
-    printf("%4d  %-12s  %-11s  %-9s  %9s  %-16s  %s%s\n", (int)info->number, info->id,
+    gboolean tagged = info->tags != NULL && info->tags[0] != '\0';
+    printf("%4d  %-12s  %-11s  %-9s  %9s  %-16s  %s%s%s%s%s\n", (int)info->number, info->id,
            nw_run_state_key(info->state), epochs, best, started, info->name != NULL ? info->name : "",
+           tagged ? "  [" : "", tagged ? info->tags : "", tagged ? "]" : "",
            info->trashed ? _("  (in the trash)") : "");
   }
   return NW_EXIT_DONE;
@@ -161,6 +163,14 @@ static void add_results(GHashTable *table, const NwRunInfo *info)
   g_hash_table_insert(table, g_strdup("= parameters"), g_strdup_printf("%d", (int)info->parameters));
 }
 
+/* A cell of the table: whole in a pipe, as wide as the terminal leaves room for elsewhere. */
+static void print_cell(const char *text, guint runs)
+{
+  guint columns = nw_cli_columns(), width = columns > 36 ? (columns - 36) / runs : 0;
+  g_autofree char *cell = nw_cli_fit(text, MAX(width, 22) - 2, columns == 0);
+  printf("  %s", cell);
+}
+
 static int compare(NwHistory *history, char **words, int n, gboolean json)
 {
   g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)nw_run_info_free);
@@ -190,7 +200,7 @@ static int compare(NwHistory *history, char **words, int n, gboolean json)
     const NwRunInfo *info = g_ptr_array_index(runs, i);
     nw_json_append(ids, nw_json_string(info->id));
     if (!json)
-      printf("  %-20.20s", info->name != NULL ? info->name : info->id);
+      print_cell(info->name != NULL ? info->name : info->id, runs->len);
   }
   if (!json)
     puts("");
@@ -206,7 +216,7 @@ static int compare(NwHistory *history, char **words, int n, gboolean json)
       const char *text = g_hash_table_lookup(g_ptr_array_index(tables, i), key);
       nw_json_append(row, nw_json_string(text));
       if (!json)
-        printf("  %-20.20s", text != NULL ? text : "-");
+        print_cell(text != NULL ? text : "-", runs->len);
     }
     if (!json)
       puts("");

@@ -23,9 +23,11 @@ static void print_text(const NwManifest *m)
   else
     printf(_("Sizes from %u×%u to %u×%u%s\n"), m->min_width, m->min_height, m->max_width, m->max_height,
            m->all_gray ? _(", grey") : "");
-  for (guint i = 0; i < m->classes->len; i++)
-    printf("  %3u  %-30s %6u %6u\n", i, (const char *)g_ptr_array_index(m->classes, i),
-           nw_manifest_count(m, NW_SPLIT_TRAIN, (int)i), nw_manifest_count(m, NW_SPLIT_VAL, (int)i));
+  for (guint i = 0; i < m->classes->len; i++) {
+    g_autofree char *name = nw_cli_fit(g_ptr_array_index(m->classes, i), 30, TRUE);
+    printf("  %3u  %s %6u %6u\n", i, name, nw_manifest_count(m, NW_SPLIT_TRAIN, (int)i),
+           nw_manifest_count(m, NW_SPLIT_VAL, (int)i));
+  }
   if (m->ignored > 0)
     printf(g_dngettext(NULL, "%u file or folder that is no picture was ignored (.DS_Store and such)\n",
                        "%u files or folders that are no pictures were ignored (.DS_Store and such)\n",

@@ -129,7 +129,10 @@ int nw_cli_train(int argc, char **argv)
   NwHistory *history = NULL;
   if (!nw_cli_parse("train", entries, &argc, &argv, 0, 1, &code))
     goto out;
+  /* Inside a project's folder nobody should have to name it. */
   const char *folder = argc > 1 ? argv[1] : NULL;
+  if (folder == NULL && o.template_id == NULL && g_file_test("project.json", G_FILE_TEST_EXISTS))
+    folder = ".";
   if ((folder == NULL) == (o.template_id == NULL)) {
     code = nw_cli_usage("train", _("give either a project's folder or --template with --data"));
     goto out;

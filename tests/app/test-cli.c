@@ -43,6 +43,7 @@ static void test_wrong_usage(void)
       "predict latest x --top 0",
       "export latest",
       "export latest --format weights",
+      "export latest --output /dev/null",
       "export latest --format gif --output /dev/null",
       "export latest --format weights --output /dev/null --checkpoint newest",
       "runs fly",
@@ -240,6 +241,8 @@ static void test_export(void)
     nwt_expect_only(history, 0, "read back", "export first --format %s --output '%s'", formats[i][0], a);
     g_usleep(1100 * 1000); /* another second on the clock */
     nwt_expect_only(history, 0, "read back", "export first --format %s --output '%s'", formats[i][0], b);
+    nwt_expect_same_file(a, b);
+    nwt_expect_only(history, 0, "read back", "export first --output '%s'", b); /* the name tells the format */
     nwt_expect_same_file(a, b);
     g_assert_true(g_file_get_contents(a, &bytes, &n, NULL));
     g_assert_null(memmem(bytes, n, run, strlen(run)));
