@@ -34,8 +34,11 @@ NwStatus nw_cli_fill_project(NwProject *project, const NwTemplate *tmpl, const c
   nw_preprocessing_free(preprocessing);
   if (status == NW_OK && data != NULL)
     status = nw_project_set_dataset(project, data, error);
-  /* A size that was asked for stands, whatever size the pictures have. */
+  /* A size that was asked for stands, whatever size the pictures have; channels that were not asked for are
+   * theirs: "--size 64" must not make colour pictures grey. */
   if (status == NW_OK && data != NULL && size != NULL) {
+    channels = nw_project_preprocessing(project)->channels;
+    nw_cli_parse_size(size, &height, &width, &channels);
     preprocessing = nw_preprocessing_new(channels, height, width);
     status = nw_project_set_preprocessing(project, preprocessing, error);
     nw_preprocessing_free(preprocessing);

@@ -89,6 +89,11 @@ static void test_project(void)
   nw_json_free(json);
   nwt_expect_only(history, 0, "Finished", "train '%s' --epochs 1 --name 'from a project'", project);
   nwt_expect_only(history, 0, "from a project", "runs list");
+  /* a size without channels leaves the pictures their colour */
+  g_autofree char *sized = g_build_filename(root, "sized project", NULL);
+  g_autofree char *made =
+      nwt_expect(history, 0, "(20×20×3)", "new '%s' --data '%s' --size 20", sized, pictures);
+  g_assert_nonnull(strstr(made, "sized project'\n")); /* quoted for the shell */
   /* without pictures there is something to draw, but nothing to train on */
   g_autofree char *empty = g_build_filename(root, "empty-project", NULL);
   nwt_expect_only(history, 0, "netwright train", "new '%s' --template mlp --size 28x28x1", empty);
