@@ -118,7 +118,7 @@ static NwStatus prepare(NwPlan *plan, NwProgram *program, const NwPlanOptions *o
         continue;
       if (!nw_node_reads(node, i))
         step->call.in[i].block = node->in_block[i];
-      else if (options->frozen_params && is_frozen(node->in[i]))
+      else if (options->frozen_params && i < 32 && is_frozen(node->in[i]))
         step->call.frozen |= 1u << i;
     }
     if (step->kernel->prepare != NULL)

@@ -1,30 +1,34 @@
 /* The op contract: one layer, declared once.
  *
- * A layer is one file in engine/ops that ends in rows of NwOp. From a row come the palette, the property editor, wire
- * checks, badges, the project file, exporters, the manual and the derived tests. No code outside the file knows the
- * layer's name. Rows are immutable; the registry is a generated list (engine/ops/meson.build), never constructors.
+ * A layer is one file in engine/ops that ends in rows of NwOp. From a row come the palette, the property
+ * editor, wire checks, badges, the project file, exporters, the manual and the derived tests. No code outside
+ * the file knows the layer's name. Rows are immutable; the registry is a generated list
+ * (engine/ops/meson.build), never constructors.
  *
- * Backward is more ops: `grad` emits ops through an emitter; the tape runs them at once, the graph appends them. */
+ * Backward is more ops: `grad` emits ops through an emitter; the tape runs them at once, the graph appends
+ * them. */
 #pragma once
 
 #include "engine/op/attr.h"
 #include "engine/tensor/spec.h"
 
-enum { NW_MAX_PORTS = 16, NW_OP_ABI = 1 };
+/* Composites list the ports of all their parts, so there is room for an inverted residual with a gate. */
+enum { NW_MAX_PORTS = 40, NW_OP_ABI = 1 };
 
 /* ---- ports ---- */
 typedef enum NwPortRole {
   NW_PORT_DATA,  /* a socket on the block */
   NW_PORT_PARAM, /* trainable, owned by the block: weight, bias */
-  NW_PORT_STATE, /* owned by the block, changed in place by the kernel in training: running_mean; also what an optimizer
-                    op updates (the parameter and its moments) */
+  NW_PORT_STATE, /* owned by the block, changed in place by the kernel in training: running_mean; also what an
+                    optimizer op updates (the parameter and its moments) */
   NW_PORT_SHAPE, /* only the spec is read, so it keeps no memory alive; in_data is NULL */
   NW_PORT_AUX    /* an output kept for backward; no socket */
 } NwPortRole;
 
 typedef enum NwPortFlags {
   NW_PORT_OPTIONAL = 1,
-  NW_PORT_VARIADIC = 2 /* the last data input: may be repeated (Add, Concat) up to NW_MAX_PORTS inputs in all */
+  NW_PORT_VARIADIC =
+      2 /* the last data input: may be repeated (Add, Concat) up to NW_MAX_PORTS inputs in all */
 } NwPortFlags;
 
 typedef struct NwPort {
@@ -43,8 +47,9 @@ typedef struct NwVal {
 
 typedef struct NwEmitter NwEmitter;
 struct NwEmitter {
-  /* Runs or appends op. in[0..n_in-1] may hold absent values for optional ports. out has room for op->n_outputs.
-   * Checks attributes and shapes. Tape: the emitter owns what it returns until the whole rule is done. */
+  /* Runs or appends op. in[0..n_in-1] may hold absent values for optional ports. out has room for
+   * op->n_outputs. Checks attributes and shapes. Tape: the emitter owns what it returns until the whole rule
+   * is done. */
   NwStatus (*emit)(NwEmitter *self, const NwOp *op, const void *attrs, const NwVal *in, int n_in, NwVal *out,
                    NwError *error);
   /* The spec of a value (absent: nw_spec_absent()). */
@@ -55,8 +60,8 @@ struct NwEmitter {
 NwStatus nw_emit(NwEmitter *emitter, const NwOp *op, const void *attrs, const NwVal *in, int n_in, NwVal *out,
                  NwError *error);
 
-/* What a gradient rule sees. It emits ops; it never touches memory. need[i]: is din[i] wanted? A din left absent means
- * zero. dout[i] is absent where nothing flowed back. */
+/* What a gradient rule sees. It emits ops; it never touches memory. need[i]: is din[i] wanted? A din left
+ * absent means zero. dout[i] is absent where nothing flowed back. */
 typedef struct NwGrad {
   NwEmitter *emitter;
   const NwOp *op;
@@ -74,8 +79,8 @@ typedef struct NwRun {
   uint64_t step; /* training step: keys the random numbers of ops */
 } NwRun;
 
-/* What a kernel sees, the same from tape and plan. In prepare, all data pointers and run are NULL. Blocked values carry
- * their block in the spec. */
+/* What a kernel sees, the same from tape and plan. In prepare, all data pointers and run are NULL. Blocked
+ * values carry their block in the spec. */
 typedef struct NwCall {
   const NwOp *op;
   const void *attrs;
@@ -85,8 +90,8 @@ typedef struct NwCall {
   void *out_data[NW_MAX_PORTS];
   void *workspace; /* as many bytes as prepare asked for, 64-byte aligned, contents undefined */
   const NwRun *run;
-  /* Bit i: input i keeps its numbers from run to run until `refresh` changes (frozen weights), so the kernel's state
-   * may keep what it derives from them (a transformed filter). */
+  /* Bit i: input i keeps its numbers from run to run until `refresh` changes (frozen weights), so the
+   * kernel's state may keep what it derives from them (a transformed filter). */
   uint32_t frozen;
   uint64_t refresh;
 } NwCall;
@@ -98,8 +103,8 @@ static inline void *nw_call_state(const NwCall *call, int port)
 }
 
 typedef enum NwKernelFlags {
-  /* May run in `exact` plans and on the tape: plain layouts, no approximation beyond float rounding. Every op has at
-   * least one such row, its last: "plain". */
+  /* May run in `exact` plans and on the tape: plain layouts, no approximation beyond float rounding. Every op
+   * has at least one such row, its last: "plain". */
   NW_KERNEL_EXACT = 1,
   /* Works on f64 too (plain rows; for gradient checks). */
   NW_KERNEL_F64 = 2
@@ -109,9 +114,9 @@ typedef struct NwKernel {
   const char *name; /* "plain", "onednn", "winograd" */
   NwDevice device;
   unsigned flags;
-  /* Layout wishes for a plan that may change layouts: fills in_block[i], out_block[i] with 0, 8 or 16, given shapes and
-   * the blocks its inputs have now (call->in[i].block). `lanes` is the block that suits this machine. Returns false
-   * when this kernel cannot run these shapes at all. NULL: plain everywhere. */
+  /* Layout wishes for a plan that may change layouts: fills in_block[i], out_block[i] with 0, 8 or 16, given
+   * shapes and the blocks its inputs have now (call->in[i].block). `lanes` is the block that suits this
+   * machine. Returns false when this kernel cannot run these shapes at all. NULL: plain everywhere. */
   bool (*layout)(const NwCall *call, int lanes, int32_t *in_block, int32_t *out_block);
   /* Can it run this very call (dtypes, shapes, blocks)? NULL: any call with plain layouts and f32. */
   bool (*supports)(const NwCall *call);
@@ -142,9 +147,10 @@ typedef struct NwCost {
 } NwCost;
 
 /* ---- fusion ---- */
-/* When the only reader of output 0 of this op is an op `next` (its input 0, or for commutative two-input ops either),
- * both become one `into` with this op's attributes: inputs are this op's (all its ports, absent ones too), then the other
- * inputs of `next`. Outputs: all of next's, then this op's outputs 1 and up (AUX). Only plans with fusion use it. */
+/* When the only reader of output 0 of this op is an op `next` (its input 0, or for commutative two-input ops
+ * either), both become one `into` with this op's attributes: inputs are this op's (all its ports, absent ones
+ * too), then the other inputs of `next`. Outputs: all of next's, then this op's outputs 1 and up (AUX). Only
+ * plans with fusion use it. */
 typedef struct NwFusion {
   const char *next, *into;
   /* May these two be fused (evaluation only, same sizes)? NULL: always. */
@@ -155,20 +161,20 @@ typedef struct NwFusion {
 
 /* ---- the row ---- */
 typedef enum NwGroup { /* palette section and colour; NW_GROUP_INTERNAL is never shown */
-  NW_GROUP_INTERNAL,
-  NW_GROUP_INPUT,
-  NW_GROUP_CONVOLUTION,
-  NW_GROUP_LINEAR,
-  NW_GROUP_POOLING,
-  NW_GROUP_NORM,
-  NW_GROUP_ACTIVATION,
-  NW_GROUP_REGULARISATION,
-  NW_GROUP_SHAPE,
-  NW_GROUP_MERGE,
-  NW_GROUP_COMPOSITE,
-  NW_GROUP_LOSS,
-  NW_GROUP_OPTIMIZER,
-  NW_GROUPS
+                       NW_GROUP_INTERNAL,
+                       NW_GROUP_INPUT,
+                       NW_GROUP_CONVOLUTION,
+                       NW_GROUP_LINEAR,
+                       NW_GROUP_POOLING,
+                       NW_GROUP_NORM,
+                       NW_GROUP_ACTIVATION,
+                       NW_GROUP_REGULARISATION,
+                       NW_GROUP_SHAPE,
+                       NW_GROUP_MERGE,
+                       NW_GROUP_COMPOSITE,
+                       NW_GROUP_LOSS,
+                       NW_GROUP_OPTIMIZER,
+                       NW_GROUPS
 } NwGroup;
 const char *nw_group_label(NwGroup group); /* English, N_() */
 const char *nw_group_key(NwGroup group);   /* "conv", "pool": for styles and icons */
@@ -180,17 +186,18 @@ typedef enum NwOpFlags {
   NW_OP_COMMUTATIVE = 8
 } NwOpFlags;
 
-/* A case of the derived tests: attributes as "key=text key=text", input shapes as "2x3x8x8 4x3x3x3 4"; a shape may end
- * in ":u8" or ":i64<10" (whole numbers below 10). Absent optional inputs are "-". */
+/* A case of the derived tests: attributes as "key=text key=text", input shapes as "2x3x8x8 4x3x3x3 4"; a
+ * shape may end in ":u8" or ":i64<10" (whole numbers below 10). Absent optional inputs are "-". */
 typedef struct NwOpCase {
   const char *attrs, *shapes;
 } NwOpCase;
 
-/* What torchscript_write works with; engine/io/torchscript.c defines it. Variable name of data input k; path of a parameter
- * or "None"; an attribute as TorchScript text: borrowed until the next op. A line appends a statement of its own; the op's
- * result must be assigned to nw_torch_output. */
+/* What torchscript_write works with; engine/io/torchscript.c defines it. Variable name of data input k; path
+ * of a parameter or "None"; an attribute as TorchScript text: borrowed until the next op. A line appends a
+ * statement of its own; the op's result must be assigned to nw_torch_output. */
 typedef struct NwTorchWriter NwTorchWriter;
 const char *nw_torch_input(NwTorchWriter *writer, int k);
+NwSpec nw_torch_spec(NwTorchWriter *writer, int k); /* of data input k, for a batch of one; ndim -1: absent */
 const char *nw_torch_param(NwTorchWriter *writer, const char *port);
 const char *nw_torch_attr(NwTorchWriter *writer, const char *key);
 void nw_torch_line(NwTorchWriter *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -199,7 +206,7 @@ const char *nw_torch_output(NwTorchWriter *writer);
 struct NwOp {
   const char *id; /* stable, in files: "conv2d" */
   int version;
-  const char *label;    /* torch's class name, "Conv2d"; NULL for internal ops */
+  const char *label; /* torch's class name, "Conv2d"; NULL for internal ops */
   NwGroup group;
   const char *doc;      /* N_(): one sentence */
   const char *formula;  /* plain text for the manual, with the source */
@@ -213,26 +220,27 @@ struct NwOp {
   size_t attrs_size;
   /* Relations between attributes (groups divide channels). NULL: none. Errors with the property set. */
   NwStatus (*check)(const NwOp *op, const void *attrs, NwError *error);
-  /* Output specs from input specs (n_in of them, absent ones with ndim -1); dtype, device and block included. Fails in a
-   * sentence, with the property at fault where one is. Must not trust any shape. An output that this call does not have
-   * (the bias gradient of a convolution without bias, saved statistics in evaluation) is nw_spec_absent(): the tape
-   * returns NULL for it, and its out_data is NULL. */
-  NwStatus (*infer)(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out, NwError *error);
+  /* Output specs from input specs (n_in of them, absent ones with ndim -1); dtype, device and block included.
+   * Fails in a sentence, with the property at fault where one is. Must not trust any shape. An output that
+   * this call does not have (the bias gradient of a convolution without bias, saved statistics in evaluation)
+   * is nw_spec_absent(): the tape returns NULL for it, and its out_data is NULL. */
+  NwStatus (*infer)(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, NwSpec *out,
+                    NwError *error);
   /* Parameter of input port `port`, from the DATA inputs in[] (indexed by port). NULL when there is none. */
   NwStatus (*param)(const NwOp *op, const void *attrs, const NwSpec *in, int port, NwParamInfo *info,
                     NwError *error);
   NwStatus (*grad)(NwGrad *grad, NwError *error); /* NULL: no gradient flows */
   /* A composite emits other ops instead of having kernels. */
-  NwStatus (*expand)(NwEmitter *emitter, const NwOp *op, const void *attrs, const NwVal *in, int n_in, NwVal *out,
-                     NwError *error);
+  NwStatus (*expand)(NwEmitter *emitter, const NwOp *op, const void *attrs, const NwVal *in, int n_in,
+                     NwVal *out, NwError *error);
   NwCost (*cost)(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, const NwSpec *out);
   const NwKernel *kernels; /* best first, plain last */
   int n_kernels;
   const NwFusion *fusions;
   int n_fusions;
-  /* TorchScript: an expression with $x (input ports), $weight (parameter paths, None when absent), $key (attributes; DIMS
-   * as [a, b]), $training; for a variadic port $x is "[a, b, c]". Or a function for the irregular ones. NULL: cannot be
-   * exported (composites go through expand). */
+  /* TorchScript: an expression with $x (input ports), $weight (parameter paths, None when absent), $key
+   * (attributes; DIMS as [a, b]), $training; for a variadic port $x is "[a, b, c]". Or a function for the
+   * irregular ones. NULL: cannot be exported (composites go through expand). */
   const char *torchscript;
   NwStatus (*torchscript_write)(NwTorchWriter *writer, const NwOp *op, const void *attrs, NwError *error);
   const NwOpCase *cases;
@@ -252,7 +260,7 @@ struct NwOp {
 /* ---- registry (engine/op/registry.c) ---- */
 const NwOp *nw_op_find(const char *id); /* hashed; NULL: unknown */
 const NwOp *nw_op_at(size_t index);     /* in list order; NULL past the end */
-/* Picks the first kernel for device that supports call; exact: only NW_KERNEL_EXACT rows. NULL: none. A name forces one
- * (tests). */
+/* Picks the first kernel for device that supports call; exact: only NW_KERNEL_EXACT rows. NULL: none. A name
+ * forces one (tests). */
 const NwKernel *nw_kernel_pick(const NwCall *call, bool exact, const char *name);
 int nw_op_port(const NwOp *op, const char *input); /* index of an input port by name, -1 */

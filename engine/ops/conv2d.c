@@ -165,6 +165,23 @@ static NwStatus conv_grad(NwGrad *g, NwError *error)
   return NW_OK;
 }
 
+/* The gradient of a gradient, and of the transposed convolution, which is the gradient of a convolution. */
+static NwStatus grad_x_rule(NwGrad *g, NwError *error)
+{
+  NwConv2d a = *(const NwConv2d *)g->attrs;
+  NwVal out[2];
+  a.bias = false;
+  if (g->need[0])
+    NW_TRY(nw_emit(g->emitter, &nw_ops_conv2d[CONV], &a, (NwVal[]){g->dout[0], g->in[1], {0}}, 3, &g->din[0],
+                   error));
+  if (!g->need[1])
+    return NW_OK;
+  NW_TRY(g->emitter->emit(g->emitter, &nw_ops_conv2d[GRAD_W], &a, (NwVal[]){g->in[0], g->dout[0], g->in[1]},
+                          3, out, error));
+  g->din[1] = out[0];
+  return NW_OK;
+}
+
 /* ---- plain kernels ---- */
 /* Columns are summed in pieces that stay in registers and first-level cache. */
 enum { TILE = 64 };
@@ -501,7 +518,7 @@ const NwOp nw_ops_conv2d[] = {
      NW_FUSIONS(conv_fusions),
      .torchscript = "torch.conv2d($x, $weight, $bias, $stride, $padding, $dilation, $groups)",
      NW_CASES(conv_cases)},
-    {NW_INTERNAL("conv2d_grad_x", grad_x_in, grad_x_out), NW_ATTRS(NwConv2d, conv_attrs),
+    {NW_INTERNAL("conv2d_grad_x", grad_x_in, grad_x_out), NW_ATTRS(NwConv2d, conv_attrs), .grad = grad_x_rule,
      .infer = grad_x_infer, NW_KERNELS(grad_x_kernels)},
     {NW_INTERNAL("conv2d_grad_w", grad_w_in, grad_w_out), NW_ATTRS(NwConv2d, conv_attrs),
      .infer = grad_w_infer, NW_KERNELS(grad_w_kernels)},

@@ -1,6 +1,7 @@
 /* Mul: number by number, or with a smaller second value that is repeated along sizes of 1, as gates of
  * channels (squeeze-and-excitation) and learnt scales need it. */
 #include "engine/ops/elementwise.h"
+#include "engine/ops/repeat.h"
 
 extern const NwOp nw_ops_mul[];
 enum { MUL, REDUCE };
@@ -14,24 +15,9 @@ static const NwPort reduce_in[] = {{"dy", NW_PORT_DATA}, {"x", NW_PORT_DATA}, {"
 static const NwPort reduce_out[] = {{"dother", NW_PORT_DATA}};
 
 /* ---- shapes ---- */
-/* Size of `other` that meets size d of x; sizes that it lacks in front are 1. */
-NW_INLINE int64_t met(const NwSpec *x, const NwSpec *other, int d)
-{
-  int back = x->ndim - d;
-  return back > other->ndim ? 1 : other->dims[other->ndim - back];
-}
-
-static bool repeats(const NwSpec *x, const NwSpec *other)
-{
-  bool fits = other->ndim >= 0 && other->ndim <= x->ndim && other->dtype == x->dtype;
-  for (int d = 0; fits && d < x->ndim; d++)
-    fits = met(x, other, d) == 1 || met(x, other, d) == x->dims[d];
-  return fits;
-}
-
 static NwStatus need_fit(const NwOp *op, const NwSpec *x, const NwSpec *other, NwError *error)
 {
-  if (repeats(x, other))
+  if (nw_repeats(x, other))
     return NW_OK;
   char left[64], right[64];
   nw_spec_shape_text(x, true, left, sizeof left);
@@ -77,23 +63,10 @@ static NwStatus rule(NwGrad *g, NwError *error)
 }
 
 /* ---- plain: any sizes ---- */
-/* Place in `other` of number i of x. */
-NW_INLINE int64_t place(const NwSpec *x, const NwSpec *other, int64_t i)
-{
-  int64_t at = 0, step = 1;
-  for (int d = x->ndim - 1; d >= 0 && step <= nw_spec_count(other); d--) {
-    int64_t size = met(x, other, d);
-    at += size > 1 ? i % x->dims[d] * step : 0;
-    step *= size;
-    i /= x->dims[d];
-  }
-  return at;
-}
-
 NW_INLINE void repeat_numbers(const NwCall *call, int64_t begin, int64_t end, bool wide)
 {
   for (int64_t i = begin; i < end; i++) {
-    double v = nw_get(call->in_data[1], place(&call->in[0], &call->in[1], i), wide);
+    double v = nw_get(call->in_data[1], nw_repeat_place(&call->in[0], &call->in[1], i), wide);
     nw_put(call->out_data[0], i, nw_get(call->in_data[0], i, wide) * v, wide);
   }
 }
@@ -121,7 +94,7 @@ static NwStatus reduce_plain(const NwCall *call, void *state, NwError *error)
   int64_t n = nw_spec_count(&call->out[0]);
   memset(sum, 0, (size_t)n * sizeof *sum);
   for (int64_t i = 0; i < nw_spec_count(&call->in[0]); i++)
-    sum[place(&call->in[0], &call->out[0], i)] +=
+    sum[nw_repeat_place(&call->in[0], &call->out[0], i)] +=
         nw_get(call->in_data[0], i, wide) * nw_get(call->in_data[1], i, wide);
   for (int64_t i = 0; i < n; i++)
     nw_put(call->out_data[0], i, sum[i], wide);

@@ -75,17 +75,16 @@ static NwStatus run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-/* How many sizes there are is known to PyTorch when it runs; the text asks it. */
 static NwStatus write(NwTorchWriter *writer, const NwOp *op, const void *attrs, NwError *error)
 {
   const Permute *a = attrs;
   const char *x = nw_torch_input(writer, 0), *y = nw_torch_output(writer);
-  nw_torch_line(writer, "if torch.eq(torch.dim(%s), 4):", x);
-  nw_torch_line(writer, "  %s = torch.permute(%s, [0, %lld, %lld, %lld])", y, x, (long long)a->first,
-                (long long)a->second, (long long)a->third);
-  nw_torch_line(writer, "else:");
-  nw_torch_line(writer, "  %s = torch.permute(%s, [0, %lld, %lld])", y, x, (long long)a->first,
-                (long long)a->second);
+  if (nw_torch_spec(writer, 0).ndim == 4)
+    nw_torch_line(writer, "%s = torch.permute(%s, [0, %lld, %lld, %lld])", y, x, (long long)a->first,
+                  (long long)a->second, (long long)a->third);
+  else
+    nw_torch_line(writer, "%s = torch.permute(%s, [0, %lld, %lld])", y, x, (long long)a->first,
+                  (long long)a->second);
   return NW_OK;
 }
 

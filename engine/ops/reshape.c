@@ -117,6 +117,19 @@ static NwStatus write(NwTorchWriter *writer, const NwOp *op, const void *attrs, 
   return NW_OK;
 }
 
+/* The first size is left open: it is the batch, or counts with it. */
+static NwStatus view_write(NwTorchWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const NwView *a = attrs;
+  const char *x = nw_torch_input(writer, 0), *y = nw_torch_output(writer);
+  char sizes[200] = "";
+  size_t used = 0;
+  for (int i = 1; i < a->ndim; i++)
+    used += (size_t)snprintf(sizes + used, sizeof sizes - used, ", %lld", (long long)a->dims[i]);
+  nw_torch_line(writer, "%s = torch.reshape(%s, [-1%s])", y, x, sizes);
+  return NW_OK;
+}
+
 static const NwKernel kernels[] = {NW_PLAIN(copy)};
 static const NwOpCase cases[] = {
     {"", "2x3x4x5"}, {"shape=5x12x0", "2x3x4x5"}, {"shape=4x-1x3", "3x24"}, {"shape=-1x0x0", "2x3x1x4"}};
@@ -140,6 +153,6 @@ const NwOp nw_ops_reshape[] = {
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("view", ports_in, ports_out), .flags = NW_OP_INPLACE, .attrs_size = sizeof(NwView),
-     .infer = view_infer, .grad = nw_view_back, NW_KERNELS(kernels)},
+     .infer = view_infer, .grad = nw_view_back, NW_KERNELS(kernels), .torchscript_write = view_write},
 };
 NW_OPS_END(reshape);

@@ -144,6 +144,8 @@ G_GNUC_UNUSED static NwStatus bench_emit(NwEmitter *emitter, const NwOp *op, con
                                          const NwVal *in, int n_in, NwVal *out, NwError *error)
 {
   Bench *bench = (Bench *)emitter;
+  if (op->expand != NULL)
+    return op->expand(emitter, op, attrs, in, n_in, out, error);
   NwCall call = {.op = op, .attrs = attrs, .n_in = n_in, .n_out = op->n_outputs};
   NwSpec in_spec[NW_MAX_PORTS], out_spec[NW_MAX_PORTS], plain[NW_MAX_PORTS];
   gboolean wide = FALSE;
@@ -304,7 +306,7 @@ G_GNUC_UNUSED static int case_inputs(Bench *bench, GRand *rand, const NwOp *op, 
     const char *name = op->inputs[MIN(i, op->n_inputs - 1)].name;
     gboolean rate = op->group == NW_GROUP_OPTIMIZER || (op->group == NW_GROUP_LOSS && i == 2);
     if (value && value->spec.dtype != NW_U8 && value->spec.dtype != NW_I64 &&
-        (strcmp(name, "running_var") == 0 || strcmp(name, "exp_avg_sq") == 0 ||
+        (g_str_has_suffix(name, "running_var") || strcmp(name, "exp_avg_sq") == 0 ||
          strcmp(name, "deviation") == 0 || (rate && i == 2)))
       make_positive(value);
     if (value && strcmp(name, "step") == 0)
