@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/autograd/autograd.h"
 #include "engine/base/memory.h"
 #include "engine/base/threads.h"
 #include "engine/op/op.h"
@@ -314,4 +315,36 @@ G_GNUC_UNUSED static int case_inputs(Bench *bench, GRand *rand, const NwOp *op, 
     in[i] = (NwVal){value, 0};
   }
   return n;
+}
+
+/* Slopes of a composite come from the tape, which runs the rules of its parts. */
+G_GNUC_UNUSED static void tape_gradients(NwGrad *g, const Value *r, Bench *bench, NwError *error)
+{
+  NwTensor *in[NW_MAX_PORTS] = {NULL}, *out[NW_MAX_PORTS] = {NULL}, *dout;
+  nw_manual_seed(bench->run.seed);
+  nw_tape_set_step((int64_t)bench->run.step);
+  for (int i = 0; i < g->n_in; i++) {
+    Value *x = g->in[i].p;
+    if (x == NULL)
+      continue;
+    g_assert_cmpint(nw_tensor_from(&x->spec, x->data, &in[i], error), ==, NW_OK);
+    if (g->need[i])
+      g_assert_cmpint(nw_tensor_set_requires_grad(in[i], true, error), ==, NW_OK);
+  }
+  if (nw_apply(g->op, g->attrs, in, g->n_in, out, error) != NW_OK)
+    g_error("%s: %s", g->op->id, error->text);
+  g_assert_cmpint(nw_tensor_from(&r->spec, r->data, &dout, error), ==, NW_OK);
+  if (nw_backward(out[0], dout, false, error) != NW_OK)
+    g_error("%s: %s", g->op->id, error->text);
+  for (int i = 0; i < g->n_in; i++) {
+    if (g->need[i] && nw_tensor_grad(in[i]) != NULL) {
+      Value *d = value_new(bench, &((Value *)g->in[i].p)->spec);
+      memcpy(d->data, nw_tensor_data(nw_tensor_grad(in[i])), nw_spec_bytes(&d->spec));
+      g->din[i] = (NwVal){d, 0};
+    }
+    nw_tensor_unref(in[i]);
+  }
+  nw_tensor_unref(out[0]);
+  nw_tensor_unref(dout);
+  nw_tape_set_step(-1);
 }

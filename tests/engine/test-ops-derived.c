@@ -3,7 +3,6 @@
  * failed allocation is a status and no leak. A new layer is tested here without a word in this file. */
 #include "tests/engine/op-bench.h"
 
-#include "engine/autograd/autograd.h"
 #include "engine/backend/onednn.h"
 
 static gboolean is_float(const Value *value)
@@ -176,38 +175,6 @@ static double project(Bench *bench, const NwOp *op, const void *attrs, const NwV
   for (int64_t i = 0; i < nw_spec_count(&r->spec); i++)
     sum += get_number(out[0].p, i) * get_number(r, i);
   return sum;
-}
-
-/* Slopes of a composite come from the tape, which runs the rules of its parts. */
-static void tape_gradients(NwGrad *g, Value *r, Bench *bench, NwError *error)
-{
-  NwTensor *in[NW_MAX_PORTS] = {NULL}, *out[NW_MAX_PORTS] = {NULL}, *dout;
-  nw_manual_seed(bench->run.seed);
-  nw_tape_set_step((int64_t)bench->run.step);
-  for (int i = 0; i < g->n_in; i++) {
-    Value *x = g->in[i].p;
-    if (x == NULL)
-      continue;
-    g_assert_cmpint(nw_tensor_from(&x->spec, x->data, &in[i], error), ==, NW_OK);
-    if (g->need[i])
-      g_assert_cmpint(nw_tensor_set_requires_grad(in[i], true, error), ==, NW_OK);
-  }
-  if (nw_apply(g->op, g->attrs, in, g->n_in, out, error) != NW_OK)
-    g_error("%s: %s", g->op->id, error->text);
-  g_assert_cmpint(nw_tensor_from(&r->spec, r->data, &dout, error), ==, NW_OK);
-  if (nw_backward(out[0], dout, false, error) != NW_OK)
-    g_error("%s: %s", g->op->id, error->text);
-  for (int i = 0; i < g->n_in; i++) {
-    if (g->need[i] && nw_tensor_grad(in[i]) != NULL) {
-      Value *d = value_new(bench, &((Value *)g->in[i].p)->spec);
-      memcpy(d->data, nw_tensor_data(nw_tensor_grad(in[i])), nw_spec_bytes(&d->spec));
-      g->din[i] = (NwVal){d, 0};
-    }
-    nw_tensor_unref(in[i]);
-  }
-  nw_tensor_unref(out[0]);
-  nw_tensor_unref(dout);
-  nw_tape_set_step(-1);
 }
 
 static int check_gradient(const NwOp *op, const NwOpCase *c)

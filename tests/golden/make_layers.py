@@ -56,4 +56,166 @@ for shape, f, mode, corners in (((2, 3, 4, 5), (2, 2), "nearest", None), ((1, 12
 for shape, r in (((2, 8, 3, 4), 2), ((1, 18, 2, 5), 3)):
     add("pixel_shuffle", "upscale_factor=%d" % r, {0: f32(*shape)}, lambda t: F.pixel_shuffle(t[0], r), grads=(0,))
 
+# ---- norms ----
+for shape, sizes, affine, eps in (((3, 13), 1, True, 1e-5), ((2, 5, 24), 1, True, 1e-3), ((4, 9), 1, False, 1e-5),
+                                  ((2, 3, 4, 5), 3, True, 1e-5), ((2, 33), 1, True, 1e-6)):
+    last = shape[len(shape) - sizes:]
+    inputs = {0: f32(*shape, scale=2, shift=3)}
+    if affine:
+        inputs[1], inputs[2] = f32(*last, shift=1), f32(*last)
+    add("layer_norm", "sizes=%d elementwise_affine=%s eps=%g" % (sizes, yes(affine), eps), inputs,
+        lambda t: F.layer_norm(t[0], last, t.get(1), t.get(2), eps), grads=(0, 1, 2) if affine else (0,))
+for shape, g, affine in (((2, 6, 3, 4), 2, True), ((1, 24, 2, 5), 8, True), ((2, 9, 3), 3, False), ((3, 16), 4, True),
+                         ((2, 7, 3, 3), 1, True)):
+    c = shape[1]
+    inputs = {0: f32(*shape, scale=2, shift=3)}
+    if affine:
+        inputs[1], inputs[2] = f32(c, shift=1), f32(c)
+    add("group_norm", "num_groups=%d affine=%s" % (g, yes(affine)), inputs,
+        lambda t: F.group_norm(t[0], g, t.get(1), t.get(2), 1e-5), grads=(0, 1, 2) if affine else (0,))
+    if len(shape) == 4:
+        add("instance_norm2d", "affine=%s" % yes(affine), inputs,
+            lambda t: F.instance_norm(t[0], weight=t.get(1), bias=t.get(2)), grads=(0, 1, 2) if affine else (0,))
+        add("layer_norm2d", "affine=%s" % yes(affine), inputs, lambda t: F.layer_norm(
+            t[0].permute(0, 2, 3, 1), (c,), t.get(1), t.get(2), 1e-6).permute(0, 3, 1, 2),
+            grads=(0, 1, 2) if affine else (0,))
+for shape, training, affine in (((6, 7), True, True), ((3, 12, 5), True, True), ((2, 5, 3), False, True),
+                                ((4, 5), True, False)):
+    c = shape[1]
+    inputs = {0: f32(*shape, scale=2, shift=3)}
+    if affine:
+        inputs[1], inputs[2] = f32(c, shift=1), f32(c)
+    inputs[3], inputs[4], inputs[5] = f32(c), f32(c) ** 2 + np.float32(.5), np.array([4], np.int64)
+    add("batch_norm1d", "training=%s affine=%s" % (yes(training), yes(affine)), inputs,
+        lambda t: F.batch_norm(t[0], t[3], t[4], t.get(1), t.get(2), training, .1, 1e-5),
+        grads=(0, 1, 2) if affine else (0,), state=(3, 4))
+
+# ---- pooling and convolution ----
+for shape, o in (((2, 16, 7, 7), (1, 1)), ((1, 5, 7, 8), (3, 3)), ((2, 3, 4, 6), (5, 1)), ((3, 8, 4, 4), (2, 2))):
+    add("adaptive_max_pool2d", "output_size=%dx%d" % o, {0: f32(*shape)}, lambda t: F.adaptive_max_pool2d(t[0], o),
+        grads=(0,))
+for shape, k, s, p, c in (((2, 3, 9), 2, 2, 0, False), ((1, 12, 8), 3, 2, 1, False), ((2, 2, 8), 3, 2, 0, True)):
+    text = "kernel_size=%d stride=%d padding=%d ceil_mode=%s" % (k, s, p, yes(c))
+    add("max_pool1d", text, {0: f32(*shape)}, lambda t: F.max_pool1d(t[0], k, s, p, 1, c), grads=(0,))
+    add("avg_pool1d", text, {0: f32(*shape)}, lambda t: F.avg_pool1d(t[0], k, s, p, c), grads=(0,))
+for shape, out, k, s, p, d, g, bias in (((2, 3, 9), 4, 3, 1, 0, 1, 1, True), ((1, 4, 11), 6, 5, 2, 2, 1, 2, False),
+                                        ((3, 8, 7), 8, 2, 1, 1, 2, 1, True)):
+    inputs = {0: f32(*shape), 1: f32(out, shape[1] // g, k, scale=.3)}
+    if bias:
+        inputs[2] = f32(out)
+    add("conv1d", "out_channels=%d kernel_size=%d stride=%d padding=%d dilation=%d groups=%d bias=%s" % (
+        out, k, s, p, d, g, yes(bias)), inputs, lambda t: F.conv1d(t[0], t[1], t.get(2), s, p, d, g),
+        grads=(0, 1, 2) if bias else (0, 1))
+for shape, out, k, s, p, op, d, g, bias in (
+        ((2, 3, 4, 5), 4, (3, 3), (2, 2), (0, 0), (0, 0), (1, 1), 1, True),
+        ((1, 4, 3, 3), 6, (4, 4), (2, 2), (1, 1), (0, 0), (1, 1), 2, False),
+        ((1, 8, 3, 2), 2, (3, 2), (2, 3), (0, 0), (1, 2), (2, 1), 1, True),
+        ((2, 8, 3, 3), 8, (2, 2), (2, 2), (0, 0), (0, 0), (1, 1), 8, True)):
+    inputs = {0: f32(*shape), 1: f32(shape[1], out // g, *k, scale=.3)}
+    if bias:
+        inputs[2] = f32(out)
+    text = "out_channels=%d kernel_size=%dx%d stride=%dx%d padding=%dx%d output_padding=%dx%d dilation=%dx%d groups=%d"
+    add("conv_transpose2d", (text + " bias=%s") % ((out,) + k + s + p + op + d + (g, yes(bias))), inputs,
+        lambda t: F.conv_transpose2d(t[0], t[1], t.get(2), s, p, op, g, d), grads=(0, 1, 2) if bias else (0, 1))
+
+
+# ---- composites: torchvision's own modules, with weights of ours ----
+def weight(path):
+    return [path + ".weight"]
+
+
+def linear(path):
+    return [path + ".weight", path + ".bias"]
+
+
+def norm(path):
+    return [path + "." + n for n in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")]
+
+
+def block(op, attrs, module, shape, ports, training, after=lambda f, x: f(x)):
+    """ports: the row's, behind x. The module's own numbers are replaced by ours."""
+    have = module.state_dict()
+    missing = set(have) - set(ports)
+    assert not missing, missing
+    # torchvision's order is ours, so that a state_dict can be read one to one
+    assert [k for k in ports if k in have] == list(have), (ports, list(have))
+    inputs, grads, state = {0: f32(*shape)}, [0], []
+    for k, name in enumerate(ports, 1):
+        if name not in have:
+            continue
+        size = tuple(have[name].shape)
+        if name.endswith("num_batches_tracked"):
+            inputs[k] = np.array([4], np.int64)
+        elif name.endswith("running_var"):
+            inputs[k] = f32(*size) ** 2 + np.float32(.5)
+        else:
+            inputs[k] = f32(*size, scale=.5, shift=1 if len(size) == 1 and name.endswith("weight") else 0)
+        if "running" in name:
+            state.append(k)
+        elif "tracked" not in name:
+            grads.append(k)
+
+    def run(t):
+        module.to(t[0].dtype).train(training)
+        values = {name: t[k] if "tracked" not in name else t[k][0] for k, name in enumerate(ports, 1) if k in t}
+        return after(lambda v: torch.nn.utils.stateless.functional_call(module, values, (v,)), t[0])
+    add(op, attrs + " training=" + yes(training), inputs, run, grads=tuple(grads), state=tuple(state))
+
+
+from torchvision.models import convnext, densenet, efficientnet, mobilenetv2, mobilenetv3, resnet, squeezenet
+from torchvision.ops import SqueezeExcitation
+
+
+def down(i, o, s):
+    return nn.Sequential(resnet.conv1x1(i, o, s), nn.BatchNorm2d(o)) if s != 1 or i != o else None
+
+
+for training in (True, False):
+    for i, o, s in ((4, 4, 1), (3, 8, 2), (4, 8, 1)):
+        block("basic_block", "out_channels=%d stride=%d" % (o, s), resnet.BasicBlock(i, o, s, down(i, o, s)), (3, i, 6, 5),
+              weight("conv1") + norm("bn1") + weight("conv2") + norm("bn2") + weight("downsample.0") +
+              norm("downsample.1"), training)
+    for i, o, s, g, w in ((8, 2, 1, 1, 64), (3, 4, 2, 2, 64), (8, 2, 1, 1, 128)):
+        block("bottleneck", "planes=%d stride=%d groups=%d base_width=%d" % (o, s, g, w),
+              resnet.Bottleneck(i, o, s, down(i, 4 * o, s), g, w), (3, i, 5, 4),
+              sum([weight("conv%d" % k) + norm("bn%d" % k) for k in (1, 2, 3)], []) + weight("downsample.0") +
+              norm("downsample.1"), training)
+    for i, o, s, e in ((4, 4, 1, 3), (5, 6, 2, 1), (4, 6, 2, 2)):
+        block("inverted_residual", "out_channels=%d stride=%d expand_ratio=%d" % (o, s, e),
+              mobilenetv2.InvertedResidual(i, o, s, e), (3, i, 5, 6),
+              weight("conv.0.0") + norm("conv.0.1") + weight("conv.1") + weight("conv.1.0") + norm("conv.1.1") +
+              norm("conv.2") + norm("conv.3"), training)
+    mb = []
+    for k in range(4):
+        mb += weight("block.%d.0" % k) + norm("block.%d.1" % k)
+        if k in (1, 2):
+            mb += linear("block.%d.fc1" % k) + linear("block.%d.fc2" % k)
+    for i, o, s, e, k in ((8, 8, 1, 2, 3), (8, 16, 2, 1, 5)):
+        wide = efficientnet.MBConvConfig.adjust_channels(i, e)
+        block("mb_conv", "out_channels=%d expanded_channels=%d kernel_size=%d stride=%d squeeze_channels=%d" % (
+            o, wide, k, s, max(1, i // 4)),
+            efficientnet.MBConv(efficientnet.MBConvConfig(e, k, s, i, o, 1), 0., nn.BatchNorm2d), (3, i, 5, 5), mb,
+            training)
+    for i, e, o, k, se, act, s in ((4, 6, 4, 3, True, "RE", 1), (4, 8, 6, 5, False, "HS", 2), (4, 4, 4, 3, False, "RE", 1)):
+        config = mobilenetv3.InvertedResidualConfig(i, k, e, o, se, act, s, 1, 1.)
+        config.expanded_channels, config.out_channels, config.input_channels = e, o, i
+        module = mobilenetv3.InvertedResidual(config, lambda c: nn.BatchNorm2d(c, eps=.001, momentum=.01))
+        squeeze = module.block[-2].fc1.out_channels if se else 0
+        block("mb_conv", ("out_channels=%d expanded_channels=%d kernel_size=%d stride=%d squeeze_channels=%d "
+                          "activation=%s eps=0.001 momentum=0.01") % (
+            o, e, k, s, squeeze, "relu" if act == "RE" else "hardswish"), module, (3, i, 6, 5), mb, training)
+    for i, g, b in ((4, 3, 2), (8, 8, 1)):
+        block("dense_layer", "growth_rate=%d bn_size=%d" % (g, b), densenet._DenseLayer(i, g, b, 0.), (3, i, 5, 4),
+              norm("norm1") + weight("conv1") + norm("norm2") + weight("conv2"), training,
+              lambda f, x: torch.cat([x, f(x)], 1))
+for c, q, act, gate in ((8, 4, "relu", "sigmoid"), (13, 3, "silu", "hardsigmoid")):
+    block("squeeze_excitation", "squeeze_channels=%d activation=%s gate=%s" % (q, act, gate),
+          SqueezeExcitation(c, q, {"relu": nn.ReLU, "silu": nn.SiLU}[act],
+                            {"sigmoid": nn.Sigmoid, "hardsigmoid": nn.Hardsigmoid}[gate]), (2, c, 3, 5),
+          linear("fc1") + linear("fc2"), False)
+block("fire", "squeeze=2 expand1x1=3 expand3x3=4", squeezenet.Fire(5, 2, 3, 4), (2, 5, 4, 4),
+      linear("squeeze") + linear("expand1x1") + linear("expand3x3"), False)
+block("convnext_block", "layer_scale=0.5", convnext.CNBlock(4, .5, 0.), (2, 4, 6, 5),
+      ["layer_scale"] + linear("block.0") + linear("block.2") + linear("block.3") + linear("block.5"), False)
+
 write("layers.bin")
