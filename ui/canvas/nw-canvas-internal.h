@@ -20,6 +20,7 @@ struct _NwCanvas {
   GHashTable *selected;      /* set of block ids */
   double zoom, pan_x, pan_y; /* widget = network * zoom + pan */
   gboolean fitted;           /* once there was room */
+  int width;                 /* as last allocated */
   NwCanvasBars bars;
   NwPaintStyle style;
   NwCanvasTool tool;

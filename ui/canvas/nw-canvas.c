@@ -386,7 +386,11 @@ static void nw_canvas_size_allocate(GtkWidget *widget, int width, int height, in
   if (!self->fitted && width > 50 && height > 50) {
     self->fitted = TRUE;
     nw_canvas_fit(self);
+  } else if (width != self->width) { /* what stood in the middle stays there */
+    self->pan_x += (width - self->width) / 2.0;
+    g_signal_emit(self, signals[VIEW_CHANGED], 0);
   }
+  self->width = width;
   for (int i = 0; i < nw_network_count(network); i++) {
     const NwBlock *block = nw_network_at(network, i);
     GtkWidget *child = g_hash_table_lookup(self->widgets, GUINT_TO_POINTER(block->id));

@@ -306,9 +306,38 @@ static void on_unbind(GtkListItemFactory *factory, GtkListItem *item, const Colu
     g_object_set_data(G_OBJECT(gtk_widget_get_first_child(gtk_list_item_get_child(item))), "item", NULL);
 }
 
+static const Column *row_of(GtkColumnViewColumn *column)
+{
+  return g_object_get_data(G_OBJECT(column), "row");
+}
+
+static gboolean is_figure(const char *title)
+{
+  for (guint i = 0; i < G_N_ELEMENTS(columns); i++)
+    if (g_str_equal(_(columns[i].title), title))
+      return columns[i].make == make_figure;
+  return FALSE;
+}
+
+/* A header stands over its figures: at the right, as they do. GTK 4.8 has no property for it, and the titles
+ * do not stand in the order of the columns: their text tells. */
+static void align_headers(GtkColumnView *view)
+{
+  GtkWidget *header = gtk_widget_get_first_child(GTK_WIDGET(view));
+  for (GtkWidget *title = gtk_widget_get_first_child(header); title != NULL;
+       title = gtk_widget_get_next_sibling(title)) {
+    GtkWidget *box = gtk_widget_get_first_child(title),
+              *label = box != NULL ? gtk_widget_get_first_child(box) : NULL;
+    if (GTK_IS_LABEL(label))
+      gtk_widget_set_halign(box,
+                            is_figure(gtk_label_get_text(GTK_LABEL(label))) ? GTK_ALIGN_END : GTK_ALIGN_FILL);
+  }
+}
+
 GtkColumnViewColumn *nw_history_columns_add(GtkColumnView *view)
 {
   GtkColumnViewColumn *started = NULL;
+  GPtrArray *every = g_ptr_array_new_with_free_func(g_object_unref);
   for (guint i = 0; i < G_N_ELEMENTS(columns); i++) {
     const Column *row = &columns[i];
     GtkListItemFactory *factory = gtk_signal_list_item_factory_new();
@@ -321,19 +350,32 @@ GtkColumnViewColumn *nw_history_columns_add(GtkColumnView *view)
     gtk_column_view_column_set_expand(column, row->expand);
     if (row->width > 0)
       gtk_column_view_column_set_fixed_width(column, row->width);
+    g_object_set_data(G_OBJECT(column), "row", (gpointer)row);
     gtk_column_view_append_column(view, column);
     if (row->compare == by_number)
       started = column;
-    g_object_unref(column);
+    g_ptr_array_add(every, column);
   }
+  g_object_set_data_full(G_OBJECT(view), "every-column", every, (GDestroyNotify)g_ptr_array_unref);
+  align_headers(view);
   return started;
 }
 
+/* Columns are taken out, not hidden: GTK 4.8 does not give the room of hidden ones to the one that expands.
+ */
 void nw_history_columns_set_narrow(GtkColumnView *view, gboolean narrow)
 {
-  GListModel *all = gtk_column_view_get_columns(view);
-  for (guint i = 0; i < G_N_ELEMENTS(columns); i++) {
-    g_autoptr(GtkColumnViewColumn) column = g_list_model_get_item(all, i);
-    gtk_column_view_column_set_visible(column, !narrow || !columns[i].wide_only);
+  GPtrArray *every = g_object_get_data(G_OBJECT(view), "every-column");
+  guint place = 0;
+  for (guint i = 0; i < every->len; i++) {
+    GtkColumnViewColumn *column = g_ptr_array_index(every, i);
+    gboolean there = gtk_column_view_column_get_column_view(column) == view;
+    gboolean wanted = !narrow || !row_of(column)->wide_only;
+    if (there && !wanted)
+      gtk_column_view_remove_column(view, column);
+    else if (wanted && !there)
+      gtk_column_view_insert_column(view, place, column);
+    place += wanted;
   }
+  align_headers(view);
 }

@@ -407,7 +407,11 @@ static GtkWidget *build_toolbar(NwHistoryPage *self)
   GtkWidget *buttons[] = {self->resume, self->export, self->rename, self->trash};
   for (guint i = 0; i < G_N_ELEMENTS(buttons); i++)
     gtk_box_append(GTK_BOX(bar), buttons[i]);
-  return bar;
+  /* The wide form must not keep the window from becoming narrow, which is what makes the bar narrow. */
+  GtkWidget *scroll = gtk_scrolled_window_new();
+  gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scroll), GTK_POLICY_EXTERNAL, GTK_POLICY_NEVER);
+  gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scroll), bar);
+  return scroll;
 }
 
 static GtkWidget *build_table(NwHistoryPage *self)
