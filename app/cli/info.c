@@ -5,7 +5,7 @@
 #include "app/cli/cli.h"
 #include "app/environment.h"
 #include "engine/base/memory.h"
-#include "engine/io/pth.h"
+#include "engine/io/weights.h"
 #include "engine/train/checkpoint.h"
 
 static int machine(gboolean json)
@@ -115,50 +115,50 @@ static int info_project(const char *folder, gint64 batch, gboolean json)
 
 /* ---- a file ---- */
 
-static void print_tensors(const NwPthNode *state, gboolean json)
+static void print_weight(const NwWeight *weight, NwJson *out)
 {
-  NwJson *out = nw_json_array();
-  for (int i = 0; i < nw_pth_length(state); i++) {
-    const char *key = NULL;
-    NwPthTensor tensor;
-    const NwPthNode *node = nw_pth_at(state, i, &key);
-    char shape[96];
-    if (key == NULL || !nw_pth_tensor(node, &tensor))
-      continue;
-    nw_spec_shape_text(&tensor.spec, false, shape, sizeof shape);
-    if (json) {
-      NwJson *one = nw_json_object();
-      nw_json_set_string(one, "name", key);
-      nw_json_set_string(one, "shape", shape);
-      nw_json_set_string(one, "dtype", nw_dtype_name(tensor.spec.dtype));
-      nw_json_append(out, one);
-    } else {
-      printf("  %-44s %-20s %s\n", key, shape, nw_dtype_name(tensor.spec.dtype));
-    }
+  char shape[96];
+  /* names come from the file: no text perhaps, or one that steers a terminal */
+  g_autofree char *valid = g_utf8_make_valid(weight->name, -1);
+  for (gsize i = 0; out == NULL && valid[i] != 0; i++)
+    if (g_ascii_iscntrl(valid[i]))
+      valid[i] = '?';
+  nw_spec_shape_text(&weight->spec, false, shape, sizeof shape);
+  if (out == NULL) {
+    printf("  %-44s %-20s %s%s%s\n", valid, shape, weight->dtype, weight->reason != NULL ? "  " : "",
+           weight->reason != NULL ? weight->reason : "");
+    return;
   }
-  if (json)
-    nw_cli_print_json(out);
-  else
-    nw_json_free(out);
+  NwJson *one = nw_json_object(), *dims = nw_json_array();
+  nw_json_set_string(one, "name", valid);
+  nw_json_set_string(one, "shape", shape);
+  for (int i = 0; i < weight->spec.ndim; i++)
+    nw_json_append(dims, nw_json_int(weight->spec.dims[i]));
+  nw_json_set(one, "dims", dims);
+  nw_json_set_string(one, "dtype", weight->dtype);
+  if (weight->reason != NULL)
+    nw_json_set_string(one, "problem", weight->reason);
+  nw_json_append(out, one);
 }
 
 static int info_weights(const char *path, gboolean json)
 {
-  NwPthFile *file = NULL;
+  NwWeights *weights = NULL;
   NwError error = {0};
-  NwStatus status = nw_pth_open(path, &file, &error);
+  NwStatus status = nw_weights_open(path, &weights, &error);
   if (status != NW_OK)
     return nw_cli_fail(status, &error);
-  const NwPthNode *state = nw_pth_state_dict(file);
-  if (state == NULL)
-    status = nw_fail(&error, NW_BAD_FORMAT, _("%s holds no weights that have names"), path);
-  else {
-    if (!json)
-      printf(_("%s: %d tensors\n"), path, nw_pth_length(state));
-    print_tensors(state, json);
-  }
-  nw_pth_close(file);
-  return status == NW_OK ? NW_EXIT_DONE : nw_cli_fail(status, &error);
+  int n = nw_weights_count(weights);
+  NwJson *out = json ? nw_json_array() : NULL;
+  if (!json)
+    printf(g_dngettext(NULL, "%s: %s, %d tensor\n", "%s: %s, %d tensors\n", (gulong)n), path,
+           nw_weights_format(weights), n);
+  for (int i = 0; i < n; i++)
+    print_weight(nw_weights_at(weights, i), out);
+  if (json)
+    nw_cli_print_json(out);
+  nw_weights_close(weights);
+  return NW_EXIT_DONE;
 }
 
 static int info_file(const char *path, gint64 batch, gboolean json)

@@ -613,6 +613,7 @@ NwStatus nw_unpickle(NwUnpickle *context, const uint8_t *bytes, size_t n, NwPthN
     }
     status = step(&m, *opcode);
   }
+  context->used = (size_t)(m.at - bytes);
   nw_free(m.stack);
   nw_free(m.memo);
   return status;

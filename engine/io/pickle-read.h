@@ -38,6 +38,7 @@ typedef struct NwStorage {
   const uint8_t *bytes; /* NULL only when it is empty */
   uint64_t size;        /* bytes that may be used */
   int type;             /* index into the table of storage classes */
+  bool pending;         /* where its bytes lie is not known yet, so tensors of it have no numbers */
 } NwStorage;
 
 struct NwPthNode {
@@ -62,6 +63,7 @@ struct NwPthNode {
       NwSpec spec;
       const void *data;   /* contiguous, little-endian; may be unaligned */
       const char *reason; /* why it cannot be used here, NULL: it can */
+      const char *dtype;  /* torch's name of the type, also of one that cannot be used */
     };
     struct {
       NwPthNode *type, *args, *state;
@@ -81,12 +83,17 @@ NwPthNode *nw_pth_node_new(NwNodeArena *arena, NwNodeKind kind);
 bool nw_pth_node_push(NwNodeArena *arena, NwPthNode *list, NwPthNode *item);
 
 /* What the persistent ids of a pickle refer to. */
-typedef struct NwUnpickle {
+typedef struct NwUnpickle NwUnpickle;
+struct NwUnpickle {
   NwNodeArena *arena;
   NwZip *zip;
   bool big_endian;
   size_t copied, copy_limit; /* bytes of tensors that had to be copied out */
-} NwUnpickle;
+  size_t used;               /* length of the pickle that was read last */
+  /* Formats before PyTorch 1.6; NULL: ids stand for records of the zip. */
+  NwStatus (*persistent)(NwUnpickle *context, NwPthNode *id, NwPthNode **result, NwError *error);
+  void *owner; /* of persistent */
+};
 
 /* Errors: NW_BAD_FORMAT, NW_UNSUPPORTED (an opcode or a persistent id we do not allow), NW_NO_MEMORY. */
 NwStatus nw_unpickle(NwUnpickle *context, const uint8_t *bytes, size_t n, NwPthNode **root, NwError *error);
@@ -96,3 +103,16 @@ NwPthNode *nw_unpickle_global(NwUnpickle *context, const char *module, const cha
 NwStatus nw_unpickle_call(NwUnpickle *context, NwPthNode *function, NwPthNode *args, NwPthNode **result,
                           NwError *error);
 NwStatus nw_unpickle_persistent(NwUnpickle *context, NwPthNode *id, NwPthNode **result, NwError *error);
+/* args: (storage, offset, sizes, strides, ...), a tuple. */
+NwStatus nw_unpickle_tensor(NwUnpickle *context, const NwPthNode *args, NwPthNode **result, NwError *error);
+/* The storage class that a global names, as an index into the table; -1: it names none. */
+int nw_storage_type(const NwPthNode *global);
+unsigned nw_storage_element(int type);  /* bytes of one element */
+const char *nw_storage_dtype(int type); /* "float32", also of types that we have no numbers for */
+
+/* pth-legacy.c: what torch.save wrote from 0.2 to 1.5 (five pickles, then the data), and before that (a tar).
+ * Sets persistent and owner while it runs. */
+NwStatus nw_pth_read_stream(NwUnpickle *context, const uint8_t *bytes, size_t n, NwPthNode **root,
+                            NwError *error);
+NwStatus nw_pth_read_tar(NwUnpickle *context, const uint8_t *bytes, size_t n, NwPthNode **root,
+                         NwError *error);

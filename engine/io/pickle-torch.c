@@ -114,7 +114,30 @@ static NwStatus no_memory(NwError *error)
 
 /* ---- storages ---- */
 
+int nw_storage_type(const NwPthNode *global)
+{
+  return global->kind == NW_NODE_GLOBAL && global->known == STORAGE ? find_storage(global->name) : -1;
+}
+
+unsigned nw_storage_element(int type)
+{
+  return types[type].size;
+}
+
+const char *nw_storage_dtype(int type)
+{
+  return types[type].dtype;
+}
+
+static NwStatus record_of(NwUnpickle *context, NwPthNode *id, NwPthNode **result, NwError *error);
+
 NwStatus nw_unpickle_persistent(NwUnpickle *context, NwPthNode *id, NwPthNode **result, NwError *error)
+{
+  return context->persistent != NULL ? context->persistent(context, id, result, error)
+                                     : record_of(context, id, result, error);
+}
+
+static NwStatus record_of(NwUnpickle *context, NwPthNode *id, NwPthNode **result, NwError *error)
 {
   /* ('storage', class, key, location, numel) */
   if (id->kind != NW_NODE_TUPLE || id->count < 5 || id->items[0]->kind != NW_NODE_TEXT ||
@@ -248,17 +271,33 @@ static NwStatus make_tensor(NwUnpickle *context, const NwPthNode *args, int dtyp
   const NwStorage *storage = &args->items[0]->storage;
   const StorageType *type = &types[dtype >= 0 ? dtype : storage->type];
   Geometry g;
+  if (storage->pending) {
+    *result = nw_pth_node_new(context->arena, NW_NODE_TENSOR);
+    if (*result == NULL)
+      return no_memory(error);
+    (*result)->reason = "its numbers were not read";
+    (*result)->dtype = type->dtype;
+    return NW_OK;
+  }
   NW_TRY(read_geometry(args, storage->size / type->size, &g, error));
   NwPthNode *node = nw_pth_node_new(context->arena, NW_NODE_TENSOR);
   if (node == NULL)
     return no_memory(error);
   *result = node;
+  node->dtype = type->dtype;
   if (type->type < 0 || g.ndim > NW_MAX_DIMS) {
     node->reason = type->type < 0 ? "its type of numbers is not supported" : "it has too many dimensions";
+    /* the shape is worth showing all the same */
+    node->spec = nw_spec(NW_U8, g.ndim > NW_MAX_DIMS ? 0 : g.ndim, g.sizes);
     return NW_OK;
   }
   node->spec = nw_spec((NwDType)type->type, g.ndim, g.sizes);
   return place(context, storage, &g, type->size, node, error);
+}
+
+NwStatus nw_unpickle_tensor(NwUnpickle *context, const NwPthNode *args, NwPthNode **result, NwError *error)
+{
+  return make_tensor(context, args, -1, result, error);
 }
 
 /* ---- calls ---- */

@@ -1,23 +1,21 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
+#include "engine/io/map-file.h"
 #include "engine/io/pickle-read.h"
 #include "engine/io/pth.h"
 
 /* Cap of what a list of contents may need, and of the copies of tensors that cannot be used where they lie.
  */
 static const size_t ARENA_LIMIT = (size_t)1 << 30, COPY_SLACK = (size_t)64 << 20;
-enum { MAX_VERSION = 10, MAX_MODULE_DEPTH = 200 };
+/* A pickle can share its parts, so that few bytes stand for a tree without end: walking it has a budget. */
+enum { MAX_VERSION = 10, MAX_MODULE_DEPTH = 200, MAX_MODULES = 1000000 };
 
 struct NwPthFile {
-  void *map;
-  size_t size;
+  NwMappedFile map;
+  const char *format;
+  int budget; /* modules and tensors that may still be walked */
   NwZip *zip;
   NwNodeArena arena;
   NwPthNode *root;
@@ -31,51 +29,8 @@ void nw_pth_close(NwPthFile *file)
     return;
   nw_pth_arena_clear(&file->arena);
   nw_zip_close(file->zip);
-  if (file->map != NULL)
-    munmap(file->map, file->size);
+  nw_unmap_file(&file->map);
   nw_free(file);
-}
-
-static NwStatus map_file(NwPthFile *file, const char *path, NwError *error)
-{
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return nw_fail_errno(error, errno, "The file %s cannot be opened", path);
-  struct stat info;
-  NwStatus status = NW_OK;
-  if (fstat(fd, &info) != 0)
-    status = nw_fail_errno(error, errno, "The file %s cannot be read", path);
-  else if (!S_ISREG(info.st_mode))
-    status = nw_fail(error, NW_BAD_FORMAT, "%s is not a file.", path);
-  else if (info.st_size < 4)
-    status = nw_fail(error, NW_BAD_FORMAT, "%s is not a PyTorch file: it is %s.", path,
-                     info.st_size == 0 ? "empty" : "too short");
-  if (status == NW_OK) {
-    void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
-      status = nw_fail_errno(error, errno, "The file %s cannot be read", path);
-    else {
-      file->map = map;
-      file->size = (size_t)info.st_size;
-    }
-  }
-  close(fd);
-  return status;
-}
-
-static NwStatus check_kind(const NwPthFile *file, const char *path, NwError *error)
-{
-  const uint8_t *bytes = file->map;
-  if (memcmp(bytes, "PK\3\4", 4) == 0)
-    return NW_OK;
-  bool tar = file->size > 262 && memcmp(bytes + 257, "ustar", 5) == 0;
-  if (bytes[0] == 0x80 || tar)
-    return nw_fail(
-        error, NW_UNSUPPORTED,
-        "%s is in the format PyTorch used before 1.6; open it with torch.load in PyTorch and save it again "
-        "with torch.save.",
-        path);
-  return nw_fail(error, NW_BAD_FORMAT, "%s is not a PyTorch file.", path);
 }
 
 static NwStatus check_version(NwPthFile *file, NwError *error)
@@ -152,87 +107,154 @@ static const NwPthNode *find_state_dict(const NwPthNode *root)
   return NULL;
 }
 
-/* TorchScript: attributes of the objects are parameters, buffers and submodules, in state_dict order. */
-static NwStatus flatten(NwPthFile *file, const NwPthNode *object, const char *prefix, int depth,
-                        NwPthNode *dict, NwError *error)
+static NwStatus no_memory(NwError *error)
 {
-  if (depth > MAX_MODULE_DEPTH)
-    return nw_fail(error, NW_BAD_FORMAT, "The file's modules are nested too deeply.");
+  return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
+}
+
+/* One member of a module: a tensor is noted under its path, another module is walked. */
+typedef struct Walk {
+  NwPthFile *file;
+  NwPthNode *dict; /* path → tensor */
+  NwStatus (*enter)(struct Walk *walk, const NwPthNode *object, const char *prefix, int depth,
+                    NwError *error);
+} Walk;
+
+static NwStatus walk_member(Walk *walk, const NwPthNode *key, NwPthNode *value, const char *prefix, int depth,
+                            NwError *error)
+{
+  NwNodeArena *arena = &walk->file->arena;
+  if (key->kind != NW_NODE_TEXT || (value->kind != NW_NODE_TENSOR && value->kind != NW_NODE_OBJECT))
+    return NW_OK;
+  if (walk->file->budget-- <= 0 || depth > MAX_MODULE_DEPTH)
+    return nw_fail(error, NW_BAD_FORMAT, "The file's modules are nested without end.");
+  size_t before = strlen(prefix);
+  char *name = nw_pth_arena_alloc(arena, before + key->length + 2);
+  if (name == NULL)
+    return no_memory(error);
+  memcpy(name, prefix, before);
+  strcpy(name + before, key->text);
+  if (value->kind == NW_NODE_OBJECT) {
+    strcat(name, ".");
+    return walk->enter(walk, value, name, depth + 1, error);
+  }
+  NwPthNode *text = nw_pth_node_new(arena, NW_NODE_TEXT);
+  if (text == NULL)
+    return no_memory(error);
+  text->text = name;
+  text->length = strlen(name);
+  return nw_pth_node_push(arena, walk->dict, text) && nw_pth_node_push(arena, walk->dict, value)
+             ? NW_OK
+             : no_memory(error);
+}
+
+/* TorchScript: attributes of the objects are parameters, buffers and submodules, in state_dict order. */
+static NwStatus enter_script(Walk *walk, const NwPthNode *object, const char *prefix, int depth,
+                             NwError *error)
+{
   const NwPthNode *state = object->state;
-  for (size_t i = 0; state != NULL && state->kind == NW_NODE_DICT && i + 1 < state->count; i += 2) {
-    const NwPthNode *key = state->items[i];
-    NwPthNode *value = state->items[i + 1];
-    if (key->kind != NW_NODE_TEXT || (value->kind != NW_NODE_TENSOR && value->kind != NW_NODE_OBJECT))
-      continue;
-    size_t n = strlen(prefix) + key->length + 2;
-    char *name = nw_pth_arena_alloc(&file->arena, n);
-    if (name == NULL)
-      return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
-    strcpy(name, prefix);
-    strcat(name, key->text);
-    if (value->kind == NW_NODE_OBJECT) {
-      strcat(name, ".");
-      NW_TRY(flatten(file, value, name, depth + 1, dict, error));
-      continue;
-    }
-    NwPthNode *text = nw_pth_node_new(&file->arena, NW_NODE_TEXT);
-    if (text == NULL)
-      return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
-    text->text = name;
-    text->length = strlen(name);
-    if (!nw_pth_node_push(&file->arena, dict, text) || !nw_pth_node_push(&file->arena, dict, value))
-      return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
+  for (size_t i = 0; state != NULL && state->kind == NW_NODE_DICT && i + 1 < state->count; i += 2)
+    NW_TRY(walk_member(walk, state->items[i], state->items[i + 1], prefix, depth, error));
+  return NW_OK;
+}
+
+static bool lists(const NwPthNode *set, const NwPthNode *key)
+{
+  for (size_t i = 0; set != NULL && set->kind == NW_NODE_SET && i < set->count; i++)
+    if (set->items[i]->kind == NW_NODE_TEXT && strcmp(set->items[i]->text, key->text) == 0)
+      return true;
+  return false;
+}
+
+/* A pickled torch.nn.Module keeps its tensors and children in dictionaries of these names; that is all that
+ * its state_dict() would ask. */
+static NwStatus enter_module(Walk *walk, const NwPthNode *object, const char *prefix, int depth,
+                             NwError *error)
+{
+  static const char *const parts[] = {"_parameters", "_buffers", "_modules"};
+  const NwPthNode *fleeting = dict_get(object->state, "_non_persistent_buffers_set");
+  for (int p = 0; p < NW_COUNT(parts); p++) {
+    const NwPthNode *part = dict_get(object->state, parts[p]);
+    for (size_t i = 0; part != NULL && part->kind == NW_NODE_DICT && i + 1 < part->count; i += 2)
+      if (p != 1 || part->items[i]->kind != NW_NODE_TEXT || !lists(fleeting, part->items[i]))
+        NW_TRY(walk_member(walk, part->items[i], part->items[i + 1], prefix, depth, error));
   }
   return NW_OK;
 }
 
 static NwStatus find_weights(NwPthFile *file, NwError *error)
 {
+  static const char *const usual[] = {"model", "net", "module", "state_dict"};
   const NwPthNode *root = file->root;
   if (root->kind != NW_NODE_OBJECT) {
     file->weights = find_state_dict(root);
-    const NwPthNode *model = dict_get(root, "model");
-    if (file->weights == NULL && model != NULL && model->kind == NW_NODE_OBJECT)
-      root = model;
-    else
+    const NwPthNode *model = NULL;
+    for (int i = 0; i < NW_COUNT(usual) && (model == NULL || model->kind != NW_NODE_OBJECT); i++)
+      model = dict_get(root, usual[i]);
+    if (file->weights != NULL || model == NULL || model->kind != NW_NODE_OBJECT)
       return NW_OK;
+    root = model;
   }
   const NwPthNode *type = root->type;
   const char *module = type->kind == NW_NODE_GLOBAL ? type->module : "";
-  if (strncmp(module, "__torch__", 9) != 0) {
+  bool script = strncmp(module, "__torch__", 9) == 0;
+  Walk walk = {.file = file, .enter = script ? enter_script : enter_module};
+  walk.dict = nw_pth_node_new(&file->arena, NW_NODE_DICT);
+  if (walk.dict == NULL)
+    return no_memory(error);
+  file->budget = MAX_MODULES;
+  NW_TRY(walk.enter(&walk, root, "", 0, error));
+  file->weights = walk.dict->count > 0 ? walk.dict : NULL;
+  if (script)
+    file->format = "TorchScript";
+  else if (file->weights == NULL)
     file->whole_model = type->kind == NW_NODE_GLOBAL ? type->name : "unknown";
-    return NW_OK;
-  }
-  NwPthNode *dict = nw_pth_node_new(&file->arena, NW_NODE_DICT);
-  if (dict == NULL)
-    return nw_fail(error, NW_NO_MEMORY, "There is no memory for the contents of the file.");
-  NW_TRY(flatten(file, root, "", 0, dict, error));
-  file->weights = dict->count > 0 ? dict : NULL;
+  else
+    file->format = "PyTorch, a whole pickled model";
   return NW_OK;
+}
+
+static NwStatus parse_zip(NwPthFile *file, NwUnpickle *context, NwError *error)
+{
+  const uint8_t *list;
+  size_t n;
+  file->format = "PyTorch";
+  NW_TRY(nw_zip_open(file->map.bytes, file->map.size, &file->zip, error));
+  if (nw_zip_folder(file->zip)[0] == 0)
+    return nw_fail(error, NW_BAD_FORMAT,
+                   "This zip file is not a PyTorch file: its records are not in a folder.");
+  NW_TRY(check_version(file, error));
+  NW_TRY(read_order(file, &context->big_endian, error));
+  NW_TRY(nw_zip_get(file->zip, "data.pkl", &list, &n, error));
+  if (list == NULL)
+    return nw_fail(error, NW_BAD_FORMAT, "This zip file is not a PyTorch file: it has no data.pkl.");
+  context->zip = file->zip;
+  return nw_unpickle(context, list, n, &file->root, error);
 }
 
 static NwStatus parse(NwPthFile *file, NwError *error)
 {
-  const uint8_t *list;
-  size_t n;
-  NwUnpickle context = {.arena = &file->arena};
-  NW_TRY(nw_zip_open(file->map, file->size, &file->zip, error));
-  NW_TRY(check_version(file, error));
-  NW_TRY(read_order(file, &context.big_endian, error));
-  NW_TRY(nw_zip_get(file->zip, "data.pkl", &list, &n, error));
-  if (list == NULL)
-    return nw_fail(error, NW_BAD_FORMAT, "This zip file is not a PyTorch file: it has no data.pkl.");
+  const uint8_t *bytes = file->map.bytes;
+  size_t n = file->map.size;
+  NwUnpickle context = {.arena = &file->arena, .copy_limit = n + COPY_SLACK};
   file->arena.limit = ARENA_LIMIT;
-  context.zip = file->zip;
-  context.copy_limit = file->size + COPY_SLACK;
-  NW_TRY(nw_unpickle(&context, list, n, &file->root, error));
+  if (memcmp(bytes, "PK\3\4", 4) == 0) {
+    NW_TRY(parse_zip(file, &context, error));
+  } else if (n > 262 && memcmp(bytes + 257, "ustar", 5) == 0) {
+    file->format = "PyTorch before 0.2 (tar)";
+    NW_TRY(nw_pth_read_tar(&context, bytes, n, &file->root, error));
+  } else if (bytes[0] == 0x80) {
+    file->format = "PyTorch before 1.6";
+    NW_TRY(nw_pth_read_stream(&context, bytes, n, &file->root, error));
+  } else {
+    return nw_fail(error, NW_BAD_FORMAT, "This is not a PyTorch file.");
+  }
   return find_weights(file, error);
 }
 
 static NwStatus load(NwPthFile *file, const char *path, NwError *error)
 {
-  NW_TRY(map_file(file, path, error));
-  NW_TRY(check_kind(file, path, error));
+  NW_TRY(nw_map_file(path, 4, "a PyTorch file", &file->map, error));
   NwStatus status = parse(file, error);
   return status == NW_OK ? NW_OK : nw_error_prefix(error, status, "%s", path);
 }
@@ -299,6 +321,16 @@ bool nw_pth_real(const NwPthNode *node, double *value)
   return true;
 }
 
+bool nw_pth_is_tensor(const NwPthNode *node, NwSpec *spec, const char **dtype, const char **reason)
+{
+  if (node == NULL || node->kind != NW_NODE_TENSOR)
+    return false;
+  *spec = node->spec;
+  *dtype = node->dtype;
+  *reason = node->reason;
+  return true;
+}
+
 bool nw_pth_tensor(const NwPthNode *node, NwPthTensor *tensor)
 {
   if (node == NULL || node->kind != NW_NODE_TENSOR || node->reason != NULL)
@@ -327,6 +359,11 @@ const NwPthNode *nw_pth_at(const NwPthNode *container, int index, const char **k
   return container->items[2 * index + 1];
 }
 
+const char *nw_pth_format(const NwPthFile *file)
+{
+  return file->format;
+}
+
 const NwPthNode *nw_pth_state_dict(const NwPthFile *file)
 {
   return file->weights;
@@ -334,7 +371,7 @@ const NwPthNode *nw_pth_state_dict(const NwPthFile *file)
 
 /* ---- weights into a model ---- */
 
-static NwStatus no_weights(const NwPthFile *file, const char *path, NwError *error)
+NwStatus nw_pth_no_weights(const NwPthFile *file, const char *path, NwError *error)
 {
   if (file->whole_model != NULL)
     return nw_fail(
@@ -384,7 +421,7 @@ NwStatus nw_pth_read_weights(const char *path, NwModel *model, NwError *error)
   NwPthFile *file;
   NW_TRY(nw_pth_open(path, &file, error));
   NwStatus status =
-      file->weights == NULL ? no_weights(file, path, error) : load_all(file->weights, model, error);
+      file->weights == NULL ? nw_pth_no_weights(file, path, error) : load_all(file->weights, model, error);
   nw_pth_close(file);
   return status;
 }

@@ -1,5 +1,6 @@
-/* PyTorch's zip files: state dicts and checkpoints, written and read without running anything.
- * Format: docs of PyTorch's serialization; facts checked against torch 1.13 and 2.15. */
+/* PyTorch's files: state dicts and checkpoints, written as zip and read, also the formats before 1.6 and
+ * whole pickled modules, without running anything. Format: docs of PyTorch's serialization; facts checked
+ * against torch 1.13 and 2.15. */
 #pragma once
 
 #include "engine/base/json.h"
@@ -37,8 +38,8 @@ NwStatus nw_pth_write_weights(const char *path, NwModel *model, NwError *error);
 NwPickle *nw_pickle_state_dict(NwModel *model);
 
 /* Reading: the file is mapped; tensors point into the map or into copies the file owns. Files may be hostile:
- * everything is checked, and nothing in them is run. Errors: NW_NOT_FOUND, NW_BAD_FORMAT, NW_UNSUPPORTED
- * (formats before PyTorch 1.6), NW_TOO_NEW, NW_NO_MEMORY, NW_IO. One thread at a time; accessors of an opened
+ * everything is checked, and nothing in them is run. Errors: NW_NOT_FOUND, NW_BAD_FORMAT, NW_UNSUPPORTED,
+ * NW_TOO_NEW, NW_NO_MEMORY, NW_IO. One thread at a time; accessors of an opened
  * file are safe from many. */
 typedef struct NwPthFile NwPthFile;
 typedef struct NwPthNode NwPthNode; /* a value of the tree */
@@ -51,11 +52,16 @@ const char *nw_pth_text(const NwPthNode *node); /* NULL: not a string */
 bool nw_pth_int(const NwPthNode *node, int64_t *value);
 bool nw_pth_real(const NwPthNode *node, double *value);
 bool nw_pth_tensor(const NwPthNode *node, NwPthTensor *tensor);
+/* Also of tensors that cannot be used: *reason then says why (NULL: it can be used). */
+bool nw_pth_is_tensor(const NwPthNode *node, NwSpec *spec, const char **dtype, const char **reason);
 int nw_pth_length(const NwPthNode *container);
 const NwPthNode *nw_pth_at(const NwPthNode *container, int index, const char **key); /* dict: key of item */
-/* The dict that holds the weights (root, or under the usual keys; of a TorchScript file, its parameters and
- * buffers by path); NULL: none. */
+/* The dict that holds the weights (root, or under the usual keys; of a TorchScript file or a pickled module,
+ * its parameters and buffers by path); NULL: none. */
 const NwPthNode *nw_pth_state_dict(const NwPthFile *file);
+const char *nw_pth_format(const NwPthFile *file); /* "PyTorch", "TorchScript", … */
+/* The error of a file whose state dict is NULL. */
+NwStatus nw_pth_no_weights(const NwPthFile *file, const char *path, NwError *error);
 
 /* Loads the weights of a .pth, a checkpoint or a TorchScript file strictly: same names, shapes and types. On
  * failure the model may hold a part of them. */

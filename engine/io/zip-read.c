@@ -19,12 +19,14 @@ typedef struct Entry {
   uint32_t crc;
   bool deflated, checked;
   uint8_t *inflated;
+  size_t place; /* in the file's list */
 } Entry;
 
 struct NwZip {
   const uint8_t *bytes;
   size_t n;
   Entry *entries; /* sorted by name */
+  size_t *order;  /* of the file's list: indices of entries */
   size_t count;
   char *folder;
   uint64_t inflated; /* in all */
@@ -45,6 +47,7 @@ void nw_zip_close(NwZip *zip)
     nw_free(zip->entries[i].inflated);
   }
   nw_free(zip->entries);
+  nw_free(zip->order);
   nw_free(zip->folder);
   nw_free(zip);
 }
@@ -142,7 +145,8 @@ static NwStatus read_entry(NwZip *zip, const uint8_t **at, const uint8_t *end, N
   *entry = (Entry){.crc = nw_get_u32(c + 16),
                    .packed = nw_get_u32(c + 20),
                    .size = nw_get_u32(c + 24),
-                   .deflated = method == DEFLATED};
+                   .deflated = method == DEFLATED,
+                   .place = zip->count};
   uint64_t offset = nw_get_u32(c + 42);
   entry->name = nw_alloc(name + 1);
   if (entry->name == NULL)
@@ -166,22 +170,22 @@ static NwStatus read_directory(NwZip *zip, NwError *error)
   Directory dir = {0};
   NW_TRY(find_directory(zip, &dir, error));
   zip->entries = nw_alloc0(dir.count * sizeof *zip->entries);
-  if (zip->entries == NULL)
+  zip->order = nw_alloc0(dir.count * sizeof *zip->order);
+  if (zip->entries == NULL || zip->order == NULL)
     return nw_fail(error, NW_NO_MEMORY, "There is no memory to read the file.");
   const uint8_t *at = zip->bytes + dir.offset, *end = at + dir.size;
   for (uint64_t i = 0; i < dir.count; i++)
     NW_TRY(read_entry(zip, &at, end, error));
   const char *slash = strchr(zip->entries[0].name, '/');
-  if (slash == NULL)
-    return nw_fail(error, NW_BAD_FORMAT,
-                   "This zip file is not a PyTorch file: its records are not in a folder.");
-  size_t length = (size_t)(slash - zip->entries[0].name);
+  size_t length = slash != NULL ? (size_t)(slash - zip->entries[0].name) : 0;
   zip->folder = nw_alloc(length + 1);
   if (zip->folder == NULL)
     return nw_fail(error, NW_NO_MEMORY, "There is no memory to read the file.");
   memcpy(zip->folder, zip->entries[0].name, length);
   zip->folder[length] = 0;
   qsort(zip->entries, zip->count, sizeof *zip->entries, compare_entries);
+  for (size_t i = 0; i < zip->count; i++)
+    zip->order[zip->entries[i].place] = i;
   return NW_OK;
 }
 
@@ -247,21 +251,8 @@ static void check_crc(NwZip *zip, Entry *entry, const uint8_t *bytes)
   entry->checked = true;
 }
 
-NwStatus nw_zip_get(NwZip *zip, const char *name, const uint8_t **bytes, size_t *n, NwError *error)
+static NwStatus get_entry(NwZip *zip, Entry *entry, const uint8_t **bytes, size_t *n, NwError *error)
 {
-  *bytes = NULL;
-  *n = 0;
-  NwText path = {0};
-  nw_text_printf(&path, "%s/%s", zip->folder, name);
-  if (path.failed) {
-    nw_text_clear(&path);
-    return nw_fail(error, NW_NO_MEMORY, "There is no memory to read the file.");
-  }
-  Entry key = {.name = path.data};
-  Entry *entry = bsearch(&key, zip->entries, zip->count, sizeof *zip->entries, compare_entries);
-  nw_text_clear(&path);
-  if (entry == NULL)
-    return NW_OK;
   if (entry->deflated && entry->inflated == NULL)
     NW_TRY(inflate_entry(zip, entry, error));
   *bytes = entry->deflated ? entry->inflated : entry->at;
@@ -269,4 +260,37 @@ NwStatus nw_zip_get(NwZip *zip, const char *name, const uint8_t **bytes, size_t 
   if (!entry->checked)
     check_crc(zip, entry, *bytes);
   return NW_OK;
+}
+
+size_t nw_zip_count(const NwZip *zip)
+{
+  return zip->count;
+}
+
+const char *nw_zip_name(const NwZip *zip, size_t index)
+{
+  return zip->entries[zip->order[index]].name;
+}
+
+NwStatus nw_zip_get_at(NwZip *zip, size_t index, const uint8_t **bytes, size_t *n, NwError *error)
+{
+  *bytes = NULL;
+  *n = 0;
+  return get_entry(zip, &zip->entries[zip->order[index]], bytes, n, error);
+}
+
+NwStatus nw_zip_get(NwZip *zip, const char *name, const uint8_t **bytes, size_t *n, NwError *error)
+{
+  *bytes = NULL;
+  *n = 0;
+  NwText path = {0};
+  nw_text_printf(&path, "%s%s%s", zip->folder, zip->folder[0] ? "/" : "", name);
+  if (path.failed) {
+    nw_text_clear(&path);
+    return nw_fail(error, NW_NO_MEMORY, "There is no memory to read the file.");
+  }
+  Entry key = {.name = path.data};
+  Entry *entry = bsearch(&key, zip->entries, zip->count, sizeof *zip->entries, compare_entries);
+  nw_text_clear(&path);
+  return entry == NULL ? NW_OK : get_entry(zip, entry, bytes, n, error);
 }

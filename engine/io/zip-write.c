@@ -128,7 +128,9 @@ static void put_central(NwText *out, const Entry *entry)
 NwStatus nw_zip_writer_add(NwZipWriter *writer, const char *name, const void *bytes, size_t n, NwError *error)
 {
   NwText path = {0}, header = {0};
-  nw_text_printf(&path, "%s/%s", writer->folder, name);
+  if (writer->folder != NULL)
+    nw_text_printf(&path, "%s/", writer->folder);
+  nw_text_add(&path, name);
   if (path.failed || path.length > MAX_NAME) {
     bool failed = path.failed;
     nw_text_clear(&path);

@@ -11,7 +11,7 @@
 
 typedef struct NwZipWriter NwZipWriter;
 
-/* folder is borrowed. Errors: those of nw_file_writer_open. */
+/* folder is borrowed; NULL: records lie in none. Errors: those of nw_file_writer_open. */
 NwStatus nw_zip_writer_open(const char *path, const char *folder, NwZipWriter **out, NwError *error);
 /* Appends folder/name. NW_BAD_ARGUMENT for a name above 4000 bytes. */
 NwStatus nw_zip_writer_add(NwZipWriter *writer, const char *name, const void *bytes, size_t n,

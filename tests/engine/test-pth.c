@@ -259,7 +259,8 @@ static void mutate(const char *path, const char *bytes, gsize n, uint64_t seed, 
 static void test_mutations(void)
 {
   static const char *const names[] = {"protocol2.pth", "protocol4.pth", "checkpoint.pth",
-                                      "script.pt",     "deflated.pth",  "evil.pth"};
+                                      "script.pt",     "deflated.pth",  "evil.pth",
+                                      "legacy.pth",    "old.tar.pth",   "whole.pth"};
   g_autofree char *path = temporary();
   int opened = 0,
       rounds =

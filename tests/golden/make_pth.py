@@ -8,6 +8,9 @@ that must be refused stand with the word "refused" and the word that the sentenc
 import collections
 import io
 import os
+import pickle
+import struct
+import tarfile
 import zipfile
 import numpy as np
 import torch
@@ -85,10 +88,59 @@ with zipfile.ZipFile(os.path.join(here, "big-endian.pth"), "w") as out:
     out.writestr(zipfile.ZipInfo(data.namelist()[0].split("/")[0] + "/byteorder"), "big")
 note("big-endian.pth", first)
 
-torch.save(net.state_dict(), os.path.join(here, "legacy.pth"), _use_new_zipfile_serialization=False)
-lines.append("legacy.pth refused 1.6")
-torch.save(net, os.path.join(here, "whole.pth"))
-lines.append("whole.pth refused state_dict()")
+save("legacy.pth", net.state_dict(), state, _use_new_zipfile_serialization=False)
+shared = collections.OrderedDict((k, v) for k, v in tensors.items() if v.dtype != torch.bool)
+save("legacy-shared.pth", shared, shared, _use_new_zipfile_serialization=False)
+save("whole.pth", net, state)
+save("whole-legacy.pth", {"epoch": 1, "model": net}, state, _use_new_zipfile_serialization=False)
+
+
+def write_tar(path, tensors):
+    """As torch.save wrote before 0.2: by hand, because no torch that runs today does."""
+    out = {name: io.BytesIO() for name in ("sys_info", "storages", "tensors", "pickle")}
+
+    def put(part, value):
+        pickle.dump(value, out[part], protocol=2)
+
+    put("sys_info", {"protocol_version": 1000, "little_endian": True, "type_sizes": {"short": 2, "int": 4, "long": 4}})
+    put("storages", len(tensors))
+    put("tensors", len(tensors))
+    for i, t in enumerate(tensors.values()):
+        storage = t.storage()
+        put("storages", (100 + i, "cpu", torch.FloatStorage if t.dtype == torch.float32 else torch.LongStorage))
+        out["storages"].write(struct.pack("<q", storage.size()))
+        out["storages"].write(torch.tensor(storage.tolist(), dtype=t.dtype).numpy().tobytes())
+        put("tensors", (200 + i, 100 + i, torch.FloatTensor if t.dtype == torch.float32 else torch.LongTensor))
+        out["tensors"].write(struct.pack("<iI", t.dim(), 0))
+        out["tensors"].write(struct.pack(f"<{2 * t.dim() + 1}q", *t.shape, *t.stride(), t.storage_offset()))
+    put("storages", [])
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, obj):
+            return next((200 + i for i, t in enumerate(tensors.values()) if t is obj), None)
+
+    Pickler(out["pickle"], protocol=2).dump(collections.OrderedDict(tensors))
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in out.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data.getvalue())
+            tar.addfile(info, io.BytesIO(data.getvalue()))
+
+
+plain = {k: v.clone() for k, v in state.items() if v.dim() > 0}
+plain["turned"] = torch.randn(3, 5).t()
+write_tar(os.path.join(here, "old.tar.pth"), plain)
+back = torch.load(os.path.join(here, "old.tar.pth"))
+assert all(torch.equal(back[k], v) for k, v in plain.items())
+note("old.tar.pth", plain)
+
+
+class Elsewhere:
+    """Neither weights nor a module."""
+
+
+torch.save(Elsewhere(), os.path.join(here, "object.pth"))
+lines.append("object.pth refused state_dict()")
 
 
 class Evil:
