@@ -63,10 +63,28 @@ static void drain_epoch(NwSession *self, const NwEpochEvent *epoch)
   }
 }
 
+/* Seconds of work of this process on the run: a pause is none. */
+static double seconds_here(NwSession *self)
+{
+  gint64 paused_at = atomic_load(&self->paused_at), now = paused_at != 0 ? paused_at : g_get_monotonic_time();
+  return (double)(now - self->started - atomic_load(&self->paused_total)) / 1e6;
+}
+
+static void count_pause(NwSession *self, gboolean paused)
+{
+  gint64 since = atomic_load(&self->paused_at), now = g_get_monotonic_time();
+  if (paused && since == 0)
+    atomic_store(&self->paused_at, now);
+  if (!paused && since != 0) {
+    atomic_fetch_add(&self->paused_total, now - since);
+    atomic_store(&self->paused_at, 0);
+  }
+}
+
 static void fill_times(NwSession *self)
 {
   NwSessionProgress *p = &self->progress;
-  double here = (double)(g_get_monotonic_time() - self->started) / 1e6;
+  double here = seconds_here(self);
   double done = (double)p->epoch + (p->batches > 0 ? (double)p->batch / (double)p->batches : 0);
   double before = self->resuming ? self->seconds_before : 0;
   p->seconds = before + here;
@@ -160,6 +178,7 @@ static void on_state(void *owner, NwTrainerState state)
 {
   NwSession *self = owner;
   atomic_store(&self->state, (int)state);
+  count_pause(self, state == NW_TRAINER_PAUSED);
   if (state == NW_TRAINER_RUNNING || state == NW_TRAINER_PAUSED) {
     self->info->state = state == NW_TRAINER_PAUSED ? NW_RUN_PAUSED : NW_RUN_RUNNING;
     nw_history_update_run(self->history, self->info);
@@ -186,7 +205,7 @@ static void on_step(void *owner, const NwStepEvent *step)
 
 static double worked_seconds(NwSession *self)
 {
-  return self->seconds_before + (double)(g_get_monotonic_time() - self->started) / 1e6;
+  return self->seconds_before + seconds_here(self);
 }
 
 static void on_epoch(void *owner, const NwEpochEvent *epoch)
@@ -277,6 +296,7 @@ void nw_session_close_run(NwSession *self, NwStatus status)
   NwRunInfo *info = self->info;
   info->state = status == NW_OK ? NW_RUN_FINISHED : status == NW_CANCELLED ? NW_RUN_STOPPED : NW_RUN_FAILED;
   info->ended = time(NULL);
+  count_pause(self, FALSE); /* stopped while it was paused */
   info->seconds = worked_seconds(self);
   g_free(info->message);
   info->message = info->state == NW_RUN_FAILED ? g_strdup(self->result.text) : NULL;
@@ -315,6 +335,8 @@ void nw_session_launch(NwSession *self)
 {
   self->batches = self->progress.batches = batches_of(&self->work);
   self->started = g_get_monotonic_time();
+  atomic_store(&self->paused_at, 0);
+  atomic_store(&self->paused_total, 0);
   atomic_store(&self->state, NW_TRAINER_RUNNING);
   self->shown = NW_TRAINER_RUNNING;
   self->thread = g_thread_new("trainer", worker, self);

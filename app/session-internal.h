@@ -51,12 +51,13 @@ struct _NwSession {
   _Atomic gboolean deaf; /* nobody listens any more */
   GThread *thread;
   NwWork work;
-  NwRunInfo *info;       /* of the run, as the worker keeps it up to date */
-  gint64 batches;        /* an epoch */
-  double seconds_before; /* trained before this session (resume) */
-  gint64 started;        /* monotonic */
-  _Atomic int state;     /* NwTrainerState as the worker sees it */
-  NwTrainerState shown;  /* as the main thread has been told */
+  NwRunInfo *info;                        /* of the run, as the worker keeps it up to date */
+  gint64 batches;                         /* an epoch */
+  double seconds_before;                  /* trained before this session (resume) */
+  gint64 started;                         /* monotonic */
+  _Atomic gint64 paused_at, paused_total; /* monotonic, 0: not paused; microseconds of earlier pauses */
+  _Atomic int state;                      /* NwTrainerState as the worker sees it */
+  NwTrainerState shown;                   /* as the main thread has been told */
   NwSessionProgress progress;
   GHashTable *series; /* char * → GArray of NwMetricPoint */
   NwError error;      /* of a failed run */

@@ -31,8 +31,10 @@ struct NwTrainer {
   NwPosition position;
   bool unsaved;           /* steps were done since last.pth was written */
   double checkpoint_time; /* clock of the last attempt to write one */
-  double rate;            /* pictures a second, smoothed */
-  double epoch_seconds;   /* spent in this epoch by this process */
+  double step_clock;      /* when the step began: the end of the one before, pauses left out */
+  double epoch_seconds;   /* spent on training in this epoch by this process */
+  int64_t epoch_pictures; /* learned from in these seconds */
+  double recent_pictures, recent_seconds; /* of the last steps, fading */
 
   pthread_mutex_t lock; /* guards the commands */
   pthread_cond_t wake;

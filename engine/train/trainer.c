@@ -191,13 +191,21 @@ static NwStatus train_batch(NwTrainer *trainer, const NwBatch *batch, double *lo
   return NW_OK;
 }
 
-static void tell_step(NwTrainer *trainer, const NwBatch *batch, double loss, int64_t correct, double lr,
-                      double seconds)
+/* Pictures over seconds, both fading: a mean of single rates would let the quick steps count too much. */
+static double recent_rate(NwTrainer *trainer, int64_t pictures, double seconds)
+{
+  trainer->recent_pictures = 0.9 * trainer->recent_pictures + (double)pictures;
+  trainer->recent_seconds = 0.9 * trainer->recent_seconds + seconds;
+  return trainer->recent_pictures / (trainer->recent_seconds > 0 ? trainer->recent_seconds : 1e-9);
+}
+
+static void tell_step(NwTrainer *trainer, const NwBatch *batch, double loss, int64_t correct, double lr)
 {
   const NwPosition *at = &trainer->position;
-  double now = (double)batch->n / (seconds > 0 ? seconds : 1e-9);
-  trainer->rate = trainer->rate > 0 ? 0.9 * trainer->rate + 0.1 * now : now;
+  double now = nw_clock(), seconds = now - trainer->step_clock;
+  trainer->step_clock = now;
   trainer->epoch_seconds += seconds;
+  trainer->epoch_pictures += batch->n;
   NwStepEvent event = {.epoch = at->epoch,
                        .batch = at->batch,
                        .batches = nw_trainer_batches(trainer),
@@ -207,7 +215,7 @@ static void tell_step(NwTrainer *trainer, const NwBatch *batch, double loss, int
                        .accuracy = (double)correct / (double)batch->n,
                        .lr = lr,
                        .seconds = seconds,
-                       .pictures_per_s = trainer->rate};
+                       .pictures_per_s = recent_rate(trainer, batch->n, seconds)};
   if (trainer->observer.step != NULL)
     trainer->observer.step(trainer->observer.owner, &event);
 }
@@ -217,7 +225,7 @@ static NwStatus step(NwTrainer *trainer, bool *more, NwError *error)
 {
   NwBatchSource *source = trainer->train;
   NwBatch batch = {0};
-  double start = nw_clock(), loss = 0, lr = nw_trainer_lr(trainer);
+  double loss = 0, lr = nw_trainer_lr(trainer);
   int64_t correct = 0;
   NwStatus status = source->next(source->owner, &batch, error);
   if (status != NW_OK && trainer->unsaved)
@@ -227,7 +235,7 @@ static NwStatus step(NwTrainer *trainer, bool *more, NwError *error)
     return status;
   status = train_batch(trainer, &batch, &loss, &correct, error);
   if (status == NW_OK)
-    tell_step(trainer, &batch, loss, correct, lr, nw_clock() - start);
+    tell_step(trainer, &batch, loss, correct, lr);
   source->release(source->owner, &batch);
   return status;
 }
@@ -243,8 +251,11 @@ static NwStatus train_epoch(NwTrainer *trainer, NwError *error)
   if (at->batch >= nw_trainer_batches(trainer))
     return NW_OK; /* stopped during its validation */
   NW_TRY(source->begin(source->owner, at->epoch, trainer->config.batch_size, at->batch, error));
+  trainer->step_clock = nw_clock();
   while (status == NW_OK && more) {
+    double before = nw_clock();
     status = nw_trainer_obey(trainer, error);
+    trainer->step_clock += nw_clock() - before; /* a pause is no time of training */
     if (status == NW_OK)
       status = step(trainer, &more, error);
     if (status == NW_OK && trainer->folder != NULL &&
@@ -309,6 +320,7 @@ static NwStatus run_epoch(NwTrainer *trainer, NwError *error)
   NwEpochEvent event = {0};
   double lr = nw_train_config_lr(&trainer->config, (double)at->epoch);
   trainer->epoch_seconds = 0;
+  trainer->epoch_pictures = 0;
   NW_TRY(train_epoch(trainer, error));
   double start = nw_clock();
   NwStatus status = validate(trainer, &event, error);
@@ -320,7 +332,8 @@ static NwStatus run_epoch(NwTrainer *trainer, NwError *error)
   event.train_loss = at->loss_sum / (double)at->pictures;
   event.train_accuracy = (double)at->correct / (double)at->pictures;
   event.lr = lr;
-  event.pictures_per_s = trainer->rate;
+  event.pictures_per_s =
+      trainer->epoch_seconds > 0 ? (double)trainer->epoch_pictures / trainer->epoch_seconds : 0;
   event.seconds = trainer->epoch_seconds + nw_clock() - start;
   at->epoch++;
   at->batch = 0;

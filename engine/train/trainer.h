@@ -51,15 +51,18 @@ typedef struct NwStepEvent {
   int64_t epoch, batch, batches, step; /* epoch from 0; batch done, of batches; step since the run's start */
   int64_t pictures;                    /* in this batch */
   double loss, accuracy;               /* of this batch */
-  double lr, seconds;                  /* wall time of the step */
-  double pictures_per_s;               /* smoothed */
+  double lr, seconds;    /* wall time since the step before, waiting for data too, without pauses */
+  double pictures_per_s; /* over the last ten steps or so */
 } NwStepEvent;
 
 typedef struct NwEpochEvent {
   int64_t epoch; /* from 1: epochs done */
   double train_loss, train_accuracy;
   double val_loss, val_accuracy; /* NaN without validation */
-  double lr, pictures_per_s, seconds;
+  double lr;
+  double pictures_per_s; /* of training: what this process learned from in this epoch, over the time of its
+                            steps */
+  double seconds;        /* of this process in this epoch, validation too, without pauses */
   bool best;
 } NwEpochEvent;
 

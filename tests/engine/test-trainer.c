@@ -22,6 +22,8 @@ typedef struct Log {
   int64_t pause_at, stop_at; /* step numbers; 0: never */
   int64_t steps;
   double first_lr, last_lr;
+  double seconds, epoch_seconds; /* of steps: all, of this epoch */
+  int64_t epoch_pictures;
 } Log;
 
 static void on_state(void *owner, NwTrainerState state)
@@ -37,6 +39,10 @@ static void on_step(void *owner, const NwStepEvent *event)
   log->steps++;
   log->first_lr = log->steps == 1 ? event->lr : log->first_lr;
   log->last_lr = event->lr;
+  log->seconds += event->seconds;
+  log->epoch_seconds += event->seconds;
+  log->epoch_pictures += event->pictures;
+  g_assert_cmpfloat(event->pictures_per_s, >, 0);
   g_assert_cmpint(event->batch, >=, 1);
   g_assert_cmpint(event->batch, <=, event->batches);
   g_assert_cmpfloat(event->accuracy, >=, 0);
@@ -49,8 +55,15 @@ static void on_step(void *owner, const NwStepEvent *event)
 
 static void on_epoch(void *owner, const NwEpochEvent *event)
 {
-  g_string_append_c(((Log *)owner)->letters, event->best ? 'E' : 'e');
-  ((Log *)owner)->last = *event;
+  Log *log = owner;
+  g_string_append_c(log->letters, event->best ? 'E' : 'e');
+  log->last = *event;
+  /* the rate is what was learned from, over the time that it took */
+  g_assert_cmpfloat_with_epsilon(event->pictures_per_s * log->epoch_seconds, (double)log->epoch_pictures,
+                                 1e-6 * (double)log->epoch_pictures);
+  g_assert_cmpfloat(event->seconds, >=, log->epoch_seconds * 0.999999);
+  log->epoch_seconds = 0;
+  log->epoch_pictures = 0;
 }
 
 static void on_checkpoint(void *owner, const char *kind, const char *path, int64_t epoch, int64_t step)
@@ -288,6 +301,7 @@ static void test_stop(void)
   g_assert_cmpint(nw_trainer_state(b.trainer), ==, NW_TRAINER_STOPPED);
   /* the same trainer can go on */
   b.log.stop_at = 0;
+  b.log.epoch_seconds = b.log.epoch_pictures = 0; /* the rate counts from where it goes on */
   nwt_ok(nw_trainer_run(b.trainer, &error));
   g_assert_cmpint(b.log.steps, ==, 44);
   bench_clear(&b);
@@ -313,16 +327,19 @@ static void test_pause(void)
   Bench b;
   bench_init(&b, "simpleclassifier", NULL);
   b.log.pause_at = 7;
+  gint64 begin = g_get_monotonic_time();
   bench_start(&b);
   GThread *thread = g_thread_new("trainer", run_thread, &b);
   wait_for(&b, NW_TRAINER_PAUSED);
   g_assert_cmpint(b.log.steps, ==, 7); /* it stands still, so this may be read */
-  g_usleep(20000);
+  g_usleep(300000);
   g_assert_cmpint(b.log.steps, ==, 7);
   nw_trainer_set_lr(b.trainer, 0.0005);
   nw_trainer_continue(b.trainer);
   g_assert_cmpint(GPOINTER_TO_INT(g_thread_join(thread)), ==, NW_OK);
   g_assert_cmpint(b.log.steps, ==, 44);
+  /* the pause belongs to no step */
+  g_assert_cmpfloat(b.log.seconds + 0.3, <=, (double)(g_get_monotonic_time() - begin) / 1e6);
   g_assert_cmpfloat(b.log.first_lr, ==, 0.001);
   g_assert_cmpfloat(b.log.last_lr, ==, 0.0005);
   g_assert_nonnull(strstr(b.log.letters->str, "sl21s"));
