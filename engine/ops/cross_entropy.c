@@ -1,23 +1,25 @@
-/* CrossEntropyLoss over class numbers, with class weights and label smoothing, as
- * torch.nn.functional.cross_entropy (reduction "mean", ignore_index −100). Beside the loss it keeps the
+/* CrossEntropyLoss over class numbers or over shares of classes (soft targets), with class weights and label
+ * smoothing, as torch.nn.functional.cross_entropy (reduction "mean"). Beside the loss it keeps the
  * probabilities, which are all that backward needs. */
 #include "engine/ops/common.h"
 
 typedef struct CrossEntropy {
   double label_smoothing;
+  int64_t ignore_index;
 } CrossEntropy;
 
 extern const NwOp nw_ops_cross_entropy[];
-enum { IGNORED = -100 };
 
 static const NwAttr attrs_rows[] = {
     {"label_smoothing", N_("Label smoothing"),
      N_("Share of the target that is spread evenly over all classes."), NULL, NW_ATTR_REAL, 0,
      offsetof(CrossEntropy, label_smoothing), 0, 0, 1, 0, 0.5, 0.01},
+    {"ignore_index", N_("Ignored class"), N_("Pictures of this class number do not count."), NULL,
+     NW_ATTR_INT, 0, offsetof(CrossEntropy, ignore_index), -100, -1000000, 1000000, -100, 1000, 1},
 };
 static const NwPort loss_in[] = {
     {"logits", NW_PORT_DATA, 0, N_("Batch × classes, before any softmax.")},
-    {"target", NW_PORT_DATA, 0, N_("Number of the right class of each picture.")},
+    {"target", NW_PORT_DATA, 0, N_("Number of the right class of each picture, or the share of each class.")},
     {"weight", NW_PORT_DATA, NW_PORT_OPTIONAL, N_("How much each class counts.")},
 };
 static const NwPort loss_out[] = {{"loss", NW_PORT_DATA, 0, N_("One number.")},
@@ -35,8 +37,12 @@ static NwStatus need_table(const NwOp *op, const NwSpec *in, int n_in, NwError *
     return nw_fail(error, NW_BAD_SHAPE,
                    "%s needs one number for each class of each picture; put a Linear at the end",
                    nw_op_name(op));
-  if (!nw_spec_is(in, n_in, 1) || in[1].ndim != 1 || in[1].dims[0] != in[0].dims[0] || in[1].dtype != NW_I64)
-    return nw_fail(error, NW_BAD_SHAPE, "%s needs one class number for each of the %lld pictures",
+  bool numbers =
+      nw_spec_is(in, n_in, 1) && in[1].ndim == 1 && in[1].dims[0] == in[0].dims[0] && in[1].dtype == NW_I64;
+  if (!numbers &&
+      !(nw_spec_is(in, n_in, 1) && in[1].dtype == in[0].dtype && nw_spec_same_shape(&in[0], &in[1])))
+    return nw_fail(error, NW_BAD_SHAPE,
+                   "%s needs one class number for each of the %lld pictures, or a share of each class",
                    nw_op_name(op), (long long)in[0].dims[0]);
   if (nw_spec_is(in, n_in, 2) &&
       (in[2].ndim != 1 || in[2].dims[0] != in[0].dims[1] || in[2].dtype != in[0].dtype))
@@ -73,12 +79,13 @@ static NwStatus rule(NwGrad *g, NwError *error)
 
 /* ---- kernels ---- */
 /* Sum of the targets' weights, which the mean divides by; checks the class numbers. */
-static NwStatus total_weight(const int64_t *target, int64_t n, int64_t classes, const void *weight, bool wide,
-                             double *total, NwError *error)
+static NwStatus total_weight(const CrossEntropy *a, const NwSpec *spec, const int64_t *target,
+                             int64_t classes, const void *weight, bool wide, double *total, NwError *error)
 {
-  *total = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (target[i] == IGNORED)
+  int64_t n = spec->dims[0];
+  *total = spec->dtype == NW_I64 ? 0 : (double)n; /* soft targets count alike */
+  for (int64_t i = 0; i < n && spec->dtype == NW_I64; i++) {
+    if (target[i] == a->ignore_index)
       continue;
     if (target[i] < 0 || target[i] >= classes)
       return nw_fail(
@@ -90,6 +97,13 @@ static NwStatus total_weight(const int64_t *target, int64_t n, int64_t classes, 
   return NW_OK;
 }
 
+/* Share of class c in the soft target of a row that begins at `at`. */
+NW_INLINE double share_of(const CrossEntropy *a, const void *target, int64_t at, int64_t c, int64_t classes,
+                          bool wide)
+{
+  return (1 - a->label_smoothing) * nw_get(target, at + c, wide) + a->label_smoothing / (double)classes;
+}
+
 /* Row by row: probabilities into output 1, each row's weighted loss into the workspace. */
 NW_INLINE void loss_rows(const NwCall *call, int64_t begin, int64_t end, bool wide)
 {
@@ -98,6 +112,7 @@ NW_INLINE void loss_rows(const NwCall *call, int64_t begin, int64_t end, bool wi
   const void *weight = nw_call_has(call, 2) ? call->in_data[2] : NULL;
   double *losses = call->workspace;
   int64_t classes = call->in[0].dims[1];
+  bool soft = call->in[1].dtype != NW_I64;
   for (int64_t n = begin; n < end; n++) {
     double top = -INFINITY, sum = 0, smooth = 0;
     int64_t at = n * classes;
@@ -107,15 +122,17 @@ NW_INLINE void loss_rows(const NwCall *call, int64_t begin, int64_t end, bool wi
     }
     for (int64_t c = 0; c < classes; c++)
       sum += exp(nw_get(call->in_data[0], at + c, wide) - top);
-    double normal = top + log(sum);
+    double normal = top + log(sum), shares = 0;
     for (int64_t c = 0; c < classes; c++) {
       double log_p = nw_get(call->in_data[0], at + c, wide) - normal;
       smooth -= log_p * (weight ? nw_get(weight, c, wide) : 1);
+      if (soft)
+        shares -= share_of(a, target, at, c, classes, wide) * log_p * (weight ? nw_get(weight, c, wide) : 1);
       if (call->out_data[1])
         nw_put(call->out_data[1], at + c, exp(log_p), wide);
     }
-    losses[n] = 0;
-    if (target[n] == IGNORED)
+    losses[n] = shares;
+    if (soft || target[n] == a->ignore_index)
       continue;
     double nll = (normal - nw_get(call->in_data[0], at + target[n], wide)) *
                  (weight ? nw_get(weight, target[n], wide) : 1);
@@ -138,7 +155,7 @@ static NwStatus loss_run(const NwCall *call, void *state, NwError *error)
   bool wide = nw_call_wide(call);
   double total, sum = 0;
   const double *losses = call->workspace;
-  NW_TRY(total_weight(call->in_data[1], n, call->in[0].dims[1],
+  NW_TRY(total_weight(call->attrs, &call->in[1], call->in_data[1], call->in[0].dims[1],
                       nw_call_has(call, 2) ? call->in_data[2] : NULL, wide, &total, error));
   loss_rows_run(call, n, 8);
   for (int64_t i = 0; i < n; i++)
@@ -157,15 +174,23 @@ NW_INLINE void grad_rows(const NwCall *call, int64_t begin, int64_t end, bool wi
   double factor = *(const double *)call->workspace, all = 0, e = a->label_smoothing;
   for (int64_t c = 0; c < classes; c++)
     all += weight ? nw_get(weight, c, wide) : 1;
-  for (int64_t n = begin; n < end; n++)
+  bool soft = call->in[2].dtype != NW_I64;
+  for (int64_t n = begin; n < end; n++) {
+    double shares = 0;
+    for (int64_t c = 0; c < classes && soft; c++)
+      shares += share_of(a, target, n * classes, c, classes, wide) * (weight ? nw_get(weight, c, wide) : 1);
     for (int64_t c = 0; c < classes; c++) {
       double d = 0, p = nw_get(call->in_data[1], n * classes + c, wide);
-      if (target[n] != IGNORED) {
+      if (soft) {
+        d = p * shares -
+            share_of(a, target, n * classes, c, classes, wide) * (weight ? nw_get(weight, c, wide) : 1);
+      } else if (target[n] != a->ignore_index) {
         d = (1 - e) * (weight ? nw_get(weight, target[n], wide) : 1) * (p - (c == target[n]));
         d += e / (double)classes * (all * p - (weight ? nw_get(weight, c, wide) : 1));
       }
       nw_put(call->out_data[0], n * classes + c, d * factor, wide);
     }
+  }
 }
 NW_WIDTHS(grad_rows)
 
@@ -179,7 +204,7 @@ static NwStatus grad_run(const NwCall *call, void *state, NwError *error)
 {
   bool wide = nw_call_wide(call);
   double total;
-  NW_TRY(total_weight(call->in_data[2], call->in[1].dims[0], call->in[1].dims[1],
+  NW_TRY(total_weight(call->attrs, &call->in[2], call->in_data[2], call->in[1].dims[1],
                       nw_call_has(call, 3) ? call->in_data[3] : NULL, wide, &total, error));
   *(double *)call->workspace = nw_get(call->in_data[0], 0, wide) / total;
   grad_rows_run(call, call->in[1].dims[0], 8);
@@ -192,7 +217,10 @@ static const NwKernel grad_kernels[] = {{.name = "plain", FLAGS, .prepare = grad
 static const NwOpCase cases[] = {{"", "5x7 5:i64<7 -"},
                                  {"label_smoothing=0.1", "4x10 4:i64<10 -"},
                                  {"label_smoothing=0.2", "6x3 6:i64<3 3"},
-                                 {"", "1x2 1:i64<2 2"}};
+                                 {"", "1x2 1:i64<2 2"},
+                                 {"ignore_index=2", "6x3 6:i64<3 3"},
+                                 {"label_smoothing=0.1", "4x5 4x5 5"},
+                                 {"", "3x4 3x4 -"}};
 
 const NwOp nw_ops_cross_entropy[] = {
     {.id = "cross_entropy",
@@ -202,7 +230,7 @@ const NwOp nw_ops_cross_entropy[] = {
      .doc = N_("Tells how far the network's guess is from the right class; training makes it small."),
      .formula = N_("loss = Σ w[t]·((1−ε)·(−log p[t]) + ε/C·Σ over c of −w[c]/w[t]·log p[c]) / Σ w[t], p = "
                    "softmax(logits), "
-                   "t the right class, ε label smoothing."),
+                   "t the right class, ε label smoothing; soft targets q: mean of −Σ w[c]·q[c]·log p[c]."),
      .keywords = "softmax log loss classification nll",
      .torch = "torch.nn.CrossEntropyLoss",
      NW_PORTS_AND(loss_in, loss_out),

@@ -310,6 +310,8 @@ G_GNUC_UNUSED static int case_inputs(Bench *bench, GRand *rand, const NwOp *op, 
         (g_str_has_suffix(name, "running_var") || strcmp(name, "exp_avg_sq") == 0 ||
          strcmp(name, "deviation") == 0 || (rate && i == 2)))
       make_positive(value);
+    for (int64_t k = 0; value && strcmp(name, "probability") == 0 && k < nw_spec_count(&value->spec); k++)
+      set_number(value, k, 0.5 + 0.4 * get_number(value, k));
     if (value && strcmp(name, "step") == 0)
       set_number(value, 0, 3);
     in[i] = (NwVal){value, 0};

@@ -218,4 +218,70 @@ block("fire", "squeeze=2 expand1x1=3 expand3x3=4", squeezenet.Fire(5, 2, 3, 4), 
 block("convnext_block", "layer_scale=0.5", convnext.CNBlock(4, .5, 0.), (2, 4, 6, 5),
       ["layer_scale"] + linear("block.0") + linear("block.2") + linear("block.3") + linear("block.5"), False)
 
+# ---- losses ----
+def one_hot(t, x):
+    return t if t.dtype.is_floating_point else F.one_hot(t, x.shape[1]).to(x.dtype)
+
+
+def focal(x, t, w, gamma, ignore):
+    """PyTorch has none: the formula, and autograd."""
+    keep = t != ignore
+    log_p = F.log_softmax(x, 1)[keep].gather(1, t[keep][:, None])[:, 0]
+    w = torch.ones(x.shape[1], dtype=x.dtype) if w is None else w
+    return (-w[t[keep]] * (1 - log_p.exp()) ** gamma * log_p).mean()
+
+
+def weighted(fn, reduction):
+    """PyTorch has no weight of columns here: it is written out."""
+    def run(t):
+        target = one_hot(t[1], t[0])
+        value = fn(t[0], target) * t.get(2, torch.ones((), dtype=t[0].dtype))
+        return {"mean": value.mean, "sum": value.sum, "batchmean": lambda: value.sum() / value.shape[0]}[reduction]()
+    return run
+
+
+for shape, hard, w, reduction in (((5, 7), False, False, "mean"), ((4, 3), True, True, "sum"), ((2, 3, 4), False, False, "mean"),
+                                  ((9, 40), True, False, "mean"), ((3, 5), False, True, "mean")):
+    c = shape[-1]
+    target = rng.integers(0, shape[1], shape[0]).astype(np.int64) if hard else f32(*shape)
+    share = target if hard else rng.uniform(0, 1, shape).astype(np.float32)
+    inputs = {0: f32(*shape, scale=2), 1: target}
+    shares = {0: f32(*shape, scale=2), 1: share}
+    odds = {0: rng.uniform(.01, .99, shape).astype(np.float32), 1: share}
+    if w:
+        inputs[2] = shares[2] = odds[2] = rng.uniform(.5, 2, c).astype(np.float32)
+    r = "reduction=" + reduction
+    add("mse_loss", r, inputs, weighted(lambda x, t: F.mse_loss(x, t, reduction="none"), reduction), grads=(0,))
+    add("l1_loss", r, inputs, weighted(lambda x, t: F.l1_loss(x, t, reduction="none"), reduction), grads=(0,))
+    for beta in (1, .3):
+        add("smooth_l1_loss", r + " beta=%g" % beta, inputs,
+            weighted(lambda x, t: F.smooth_l1_loss(x, t, reduction="none", beta=beta), reduction), grads=(0,))
+        add("huber_loss", r + " delta=%g" % beta, inputs,
+            weighted(lambda x, t: F.huber_loss(x, t, reduction="none", delta=beta), reduction), grads=(0,))
+    add("bce_loss", r, odds, lambda t: F.binary_cross_entropy(t[0], one_hot(t[1], t[0]), t.get(2), reduction=reduction),
+        grads=(0,))
+    add("bce_with_logits_loss", r, shares, lambda t: F.binary_cross_entropy_with_logits(
+        t[0], one_hot(t[1], t[0]), pos_weight=t.get(2), reduction=reduction), grads=(0,))
+    for red in (reduction, "batchmean"):
+        add("kl_div_loss", "reduction=" + red, {0: np.log(odds[0]), 1: share} | ({2: shares[2]} if w else {}),
+            weighted(lambda x, t: F.kl_div(x, t, reduction="none"), red), grads=(0,))
+    if not hard:
+        add("kl_div_loss", r + " log_target=true", {0: np.log(odds[0]), 1: np.log(odds[0][::-1].copy())},
+            lambda t: F.kl_div(t[0], t[1], reduction=reduction, log_target=True), grads=(0,))
+for n, c, weighted_, ignore in ((5, 7, False, -100), (8, 3, True, 1), (1, 2, True, -100), (30, 11, False, 4)):
+    inputs = {0: np.log(rng.uniform(.01, 1, (n, c))).astype(np.float32), 1: rng.integers(0, c, n).astype(np.int64)}
+    if weighted_:
+        inputs[2] = rng.uniform(.5, 2, c).astype(np.float32)
+    add("nll_loss", "ignore_index=%d" % ignore, inputs, lambda t: F.nll_loss(t[0], t[1], t.get(2), ignore_index=ignore),
+        grads=(0,))
+    for gamma in (2, 1, .5):
+        add("focal_loss", "gamma=%g ignore_index=%d" % (gamma, ignore), inputs,
+            lambda t: focal(t[0], t[1], t.get(2), gamma, ignore), grads=(0,))
+    add("cross_entropy", "ignore_index=%d label_smoothing=0.1" % ignore, inputs, lambda t: F.cross_entropy(
+        t[0], t[1], t.get(2), ignore_index=ignore, label_smoothing=.1), grads=(0,))
+    for smooth in (0, .1):
+        soft = rng.dirichlet(np.ones(c), n).astype(np.float32)
+        add("cross_entropy", "label_smoothing=%g" % smooth, inputs | {1: soft},
+            lambda t: F.cross_entropy(t[0], t[1], t.get(2), label_smoothing=smooth), grads=(0,))
+
 write("layers.bin")
