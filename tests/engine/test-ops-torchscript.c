@@ -15,12 +15,13 @@ enum { SIDE = 4 };
 typedef struct Shape {
   int ndim;
   int64_t dims[NW_MAX_DIMS];
-  gboolean real; /* floating numbers */
+  int below; /* whole numbers below it; 0: floating ones */
 } Shape;
 
 static Shape parse(const char *text)
 {
-  Shape shape = {.real = strchr(text, ':') == NULL};
+  const char *below = strchr(text, '<');
+  Shape shape = {.below = below ? atoi(below + 1) : 0};
   for (const char *at = text; g_ascii_isdigit(*at);) {
     char *end;
     shape.dims[shape.ndim++] = g_ascii_strtoll(at, &end, 10);
@@ -43,6 +44,10 @@ static uint32_t feed(NwNetwork *network, uint32_t input, int k, const Shape *sha
   g_autofree char *features = g_strdup_printf("out_features=%d", (int)count);
   uint32_t at = nwt_block(network, "flatten", flat, "", input);
   at = nwt_block(network, "linear", mix, features, at);
+  if (shape->below > 6) { /* from 0 to 6, of which the layer takes the whole part */
+    g_autofree char *cut = g_strdup_printf("cut%d", k);
+    at = nwt_block(network, "relu6", cut, "", at);
+  }
   return nwt_block(network, "reshape", fold, sizes->str, at);
 }
 
@@ -74,8 +79,8 @@ static NwNetwork *draw(const NwOp *op, const NwOpCase *c, int64_t *batch, const 
     if (p->role != NW_PORT_DATA || strcmp(words[port], "-") == 0)
       continue;
     shapes[n] = parse(words[port]);
-    if (!shapes[n].real)
-      *why = "it reads whole numbers";
+    if (shapes[n].below > 0 && shapes[n].below <= 6)
+      *why = "its whole numbers are too small";
     else if (shapes[n].ndim < 2 || shapes[n].ndim > 4 || shapes[n].dims[0] != shapes[0].dims[0])
       *why = "its inputs are no batch of the same size";
     n++;

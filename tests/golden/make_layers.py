@@ -218,6 +218,88 @@ block("fire", "squeeze=2 expand1x1=3 expand3x3=4", squeezenet.Fire(5, 2, 3, 4), 
 block("convnext_block", "layer_scale=0.5", convnext.CNBlock(4, .5, 0.), (2, 4, 6, 5),
       ["layer_scale"] + linear("block.0") + linear("block.2") + linear("block.3") + linear("block.5"), False)
 
+# ---- sequences ----
+def steps(prefix=""):
+    return [prefix + n for n in ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")]
+
+
+recurrent = []
+for k in range(4):
+    for side in ("", "_reverse"):
+        recurrent += ["%s_l%d%s" % (n, k, side) for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+class Steps(nn.Module):
+    """A recurrent layer of PyTorch that really uses the parameters that it is given."""
+
+    def __init__(self, part):
+        super().__init__()
+        self.part, self.names = [part], [name for name, _ in part.named_parameters()]
+        for name, value in part.named_parameters():
+            self.register_parameter(name, value)
+
+    def forward(self, x):
+        p = self.part[0]
+        h = torch.zeros(p.num_layers * (1 + p.bidirectional), x.shape[0], p.hidden_size, dtype=x.dtype)
+        run = {"LSTM": torch.lstm, "GRU": torch.gru, "RNN_TANH": torch.rnn_tanh, "RNN_RELU": torch.rnn_relu}[p.mode]
+        return run(x, (h, h) if p.mode == "LSTM" else h, [getattr(self, name) for name in self.names], p.bias, p.num_layers, 0., False,
+                   p.bidirectional, True)[0]
+
+
+for op, make, more in (("lstm", nn.LSTM, {}), ("gru", nn.GRU, {}), ("rnn", nn.RNN, {}), ("rnn", nn.RNN, {"nonlinearity": "relu"})):
+    for n, length, size, hidden, layers, both, bias in ((2, 4, 5, 3, 1, False, True), (3, 2, 4, 9, 1, True, False),
+                                                        (2, 5, 4, 3, 2, False, True), (2, 3, 4, 8, 2, True, True),
+                                                        (1, 28, 28, 16, 1, False, True)):
+        module = make(size, hidden, layers, bias, True, 0, both, **more)
+        block(op, "hidden_size=%d num_layers=%d bidirectional=%s bias=%s%s" % (
+            hidden, layers, yes(both), yes(bias), " nonlinearity=relu" if more else ""), Steps(module), (n, length, size),
+            recurrent, False)
+for n, length, size, heads, bias in ((2, 5, 8, 2, True), (1, 3, 6, 3, False), (3, 7, 20, 1, True), (2, 1, 4, 4, True)):
+    module = nn.MultiheadAttention(size, heads, bias=bias, batch_first=True)
+
+    class Self(nn.Module):  # of x with itself
+        def __init__(self, part):
+            super().__init__()
+            for name, value in part._parameters.items():
+                self.register_parameter(name, value)
+            self.out_proj = part.out_proj
+
+        def forward(self, x):
+            t = x.transpose(0, 1)
+            return F.multi_head_attention_forward(
+                t, t, t, size, heads, self.in_proj_weight, self.in_proj_bias, None, None, False, 0.,
+                self.out_proj.weight, self.out_proj.bias, True, need_weights=False)[0].transpose(0, 1)
+    block("multihead_attention", "num_heads=%d bias=%s" % (heads, yes(bias)), Self(module), (n, length, size), steps(), False)
+for n, length, size, heads, wide, first, act in ((2, 4, 6, 2, 5, False, "relu"), (1, 3, 4, 1, 3, True, "gelu"),
+                                                 (2, 9, 16, 4, 32, True, "relu")):
+    block("transformer_encoder_layer", "nhead=%d dim_feedforward=%d dropout=0 norm_first=%s activation=%s" % (
+        heads, wide, yes(first), act), nn.TransformerEncoderLayer(size, heads, wide, 0., act, 1e-5, True, first),
+        (n, length, size), steps("self_attn.") + linear("linear1") + linear("linear2") + linear("norm1") + linear("norm2"),
+        True)
+from torchvision.models import vision_transformer
+for n, length, size, heads, wide in ((2, 4, 6, 2, 5), (1, 10, 16, 4, 24)):
+    norm_of = lambda c: nn.LayerNorm(c, eps=1e-6)
+    block("encoder_block", "num_heads=%d mlp_dim=%d" % (heads, wide), vision_transformer.EncoderBlock(
+        heads, size, wide, 0., 0., norm_of), (n, length, size),
+        linear("ln_1") + steps("self_attention.") + linear("ln_2") + linear("mlp.0") + linear("mlp.3"), True)
+for shape, size, p in (((2, 3, 4, 6), 5, 2), ((1, 1, 3, 6), 8, 3)):
+    add("patch_embedding", "embed_dim=%d patch_size=%d" % (size, p),
+        {0: f32(*shape), 1: f32(size, shape[1], p, p), 2: f32(size)},
+        lambda t: F.conv2d(t[0], t[1], t[2], p).flatten(2).transpose(1, 2), grads=(0, 1, 2))
+for shape, index in (((2, 3, 5), -1), ((1, 4, 7), 0), ((3, 2, 1), 1)):
+    add("select", "index=%d" % index, {0: f32(*shape)}, lambda t: t[0][:, index], grads=(0,))
+    add("class_token", "", {0: f32(*shape), 1: f32(1, 1, shape[2])},
+        lambda t: torch.cat([t[1].expand(shape[0], -1, -1), t[0]], 1), grads=(0, 1))
+    add("position_embedding", "", {0: f32(*shape), 1: f32(1, *shape[1:])}, lambda t: t[0] + t[1], grads=(0, 1))
+for shape in ((2, 3, 6), (1, 17, 4)):
+    def waves(t):
+        rate = torch.exp(torch.arange(0, shape[2], 2, dtype=t[0].dtype) * (-np.log(1e4) / shape[2]))
+        angle = torch.arange(shape[1], dtype=t[0].dtype)[:, None] * rate
+        return t[0] + torch.stack([angle.sin(), angle.cos()], 2).reshape(shape[1:])
+    add("sinusoidal_positions", "", {0: f32(*shape)}, waves, grads=(0,))
+for shape, n, size, pad in (((2, 5), 6, 3, -1), ((9,), 4, 7, -1), ((3, 20), 5, 2, 2)):
+    add("embedding", "num_embeddings=%d embedding_dim=%d padding_idx=%d" % (n, size, pad),
+        {0: rng.integers(0, n, shape).astype(np.int64), 1: f32(n, size)},
+        lambda t: F.embedding(t[0], t[1], pad if pad >= 0 else None), grads=(1,))
+
 # ---- losses ----
 def one_hot(t, x):
     return t if t.dtype.is_floating_point else F.one_hot(t, x.shape[1]).to(x.dtype)
