@@ -11,9 +11,10 @@
 /* Opens with full sync of commits, foreign keys, a patient lock. Changes nothing in the file. */
 NwStatus nw_database_open(const char *path, gboolean writing, sqlite3 **out, NwError *error);
 NwStatus nw_database_exec(sqlite3 *db, const char *sql, NwError *error);
-/* NW_NO_SPACE for a full disk, NW_BAD_FORMAT for what is no database, else NW_IO; what: "read the history".
- */
-NwStatus nw_database_fail(sqlite3 *db, NwError *error, const char *what);
+/* The last failure of db as a sentence: what, where, what to do. NW_NO_SPACE for a full disk, NW_BAD_FORMAT
+ * for what is no database, NW_NO_MEMORY, NW_IO for what may pass (locked, not writable, a disk's error);
+ * NW_INTERNAL where trying again is no use. */
+NwStatus nw_database_fail(sqlite3 *db, NwError *error);
 /* Brings the schema to the version this program knows, step by step, each in a transaction. NW_TOO_NEW when
  * the file is ahead. */
 NwStatus nw_database_migrate(sqlite3 *db, const char *path, NwError *error);

@@ -12,6 +12,7 @@ struct NwHistory {
   sqlite3 *reading; /* used under the lock */
   GThread *writer;
   GAsyncQueue *queue; /* NwWrite */
+  GPtrArray *kept;    /* NwWrite, of the writer thread: what could not be written yet, oldest first */
   GMutex lock;        /* of what follows */
   GCond done;
   guint64 asked, answered; /* writes that were queued, and are on disk */

@@ -14,8 +14,7 @@ static NwStatus each_row(NwHistory *history, sqlite3_stmt *statement, RowFunc fu
   int code;
   while ((code = sqlite3_step(statement)) == SQLITE_ROW)
     func(statement, data);
-  NwStatus status =
-      code == SQLITE_DONE ? NW_OK : nw_database_fail(history->reading, error, "read the history");
+  NwStatus status = code == SQLITE_DONE ? NW_OK : nw_database_fail(history->reading, error);
   sqlite3_finalize(statement);
   return status;
 }

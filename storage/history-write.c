@@ -208,7 +208,7 @@ static NwStatus run_claim(NwHistory *history, NwWrite *write, NwError *error)
   if (code == SQLITE_DONE)
     return nw_fail(error, NW_NOT_FOUND, _("There is no run %s"), write->texts[0]);
   if (code != SQLITE_ROW)
-    return nw_database_fail(history->writing, error, "read the history");
+    return nw_database_fail(history->writing, error);
   NwRunState now = nw_run_state_find(state);
   if ((now == NW_RUN_RUNNING || now == NW_RUN_PAUSED) && nw_owner_alive(owner))
     return nw_fail(error, NW_BAD_STATE, _("Run %s is being trained at this moment (process %d)"),

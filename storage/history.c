@@ -86,7 +86,7 @@ static NwStatus mark_interrupted(NwHistory *history, NwError *error)
       g_ptr_array_add(dead, nw_database_text(rows, 0));
   sqlite3_finalize(rows);
   if (code != SQLITE_DONE)
-    return nw_database_fail(history->writing, error, "read the history");
+    return nw_database_fail(history->writing, error);
   for (guint i = 0; i < dead->len; i++) {
     const char *id = g_ptr_array_index(dead, i);
     NW_TRY(nw_database_run(history->writing, error,

@@ -53,7 +53,9 @@ typedef struct NwMetricPoint {
 NwStatus nw_history_open(const char *folder, NwHistory **out, NwError *error);
 void nw_history_close(NwHistory *history); /* waits for the writer */
 const char *nw_history_folder(const NwHistory *history);
-/* Blocks until everything queued is on disk; the first failure of the writer since the last call. */
+/* Blocks until everything queued is on disk, or was tried; the first failure of the writer since the last
+ * call. What a full disk kept from being written stays in memory, in order, and is tried again with the next
+ * write, flush or close. */
 NwStatus nw_history_flush(NwHistory *history, NwError *error);
 
 /* Writing. create: id, number, created and folder are filled in; the row is on disk when it returns. */

@@ -48,7 +48,7 @@ static NwStatus read_int(sqlite3 *db, const char *sql, int *value, NwError *erro
     return error != NULL && error->status != NW_OK ? error->status : NW_IO;
   int code = sqlite3_step(statement);
   *value = code == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
-  NwStatus status = code == SQLITE_ROW ? NW_OK : nw_database_fail(db, error, "read the history");
+  NwStatus status = code == SQLITE_ROW ? NW_OK : nw_database_fail(db, error);
   sqlite3_finalize(statement);
   return status;
 }

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,6 +193,52 @@ static void test_failure(void)
   g_assert_cmpint(nw_history_flush(history, &error), !=, NW_OK);
   g_assert_cmpint(nw_history_flush(history, &error), ==, NW_OK); /* told once */
   g_assert_cmpint(count_points(history, info->id, "loss"), ==, 2);
+  nw_run_info_free(info);
+  nw_history_close(history);
+  nwt_folder_free(folder);
+}
+
+/* While no file may grow, as on a full disk, points wait in memory; with room again they are on disk, in the
+ * order in which they were told. */
+static void test_no_room(void)
+{
+  char *folder = nwt_folder_new();
+  NwHistory *history = open_fine(folder);
+  NwError error = {0};
+  NwRunInfo *info = run_new(history, "x", NW_RUN_RUNNING);
+  nw_history_add_metric(history, info->id, "loss", (NwMetricPoint){1, 1, 0.5});
+  ok(nw_history_flush(history, &error), &error);
+  g_autofree char *wal = g_build_filename(folder, "history.db-wal", NULL);
+  struct stat st;
+  g_assert_cmpint(stat(wal, &st), ==, 0);
+  struct rlimit before, limit;
+  getrlimit(RLIMIT_FSIZE, &before);
+  limit = (struct rlimit){(rlim_t)st.st_size, before.rlim_max};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  for (int i = 2; i <= 1500; i++)
+    nw_history_add_metric(history, info->id, "loss", (NwMetricPoint){i, i, 0.5});
+  nw_history_rewind(history, info->id, 1000);
+  NwStatus full = nw_history_flush(history, &error), named = nw_history_rename(history, info->id, "y", NULL);
+  gint64 then = count_points(history, info->id, "loss");
+  for (int i = 1001; i <= 1200; i++)
+    nw_history_add_metric(history, info->id, "loss", (NwMetricPoint){i, i, 0.25});
+  setrlimit(RLIMIT_FSIZE, &before);
+  g_assert_cmpint(full, !=, NW_OK);
+  g_assert_nonnull(strstr(error.text, "history.db"));
+  g_assert_cmpint(named, !=, NW_OK); /* who waits is told, and it is not done later all the same */
+  g_assert_cmpint(then, ==, 1);
+  nw_history_flush(history, NULL); /* perhaps a failure from before there was room */
+  ok(nw_history_flush(history, &error), &error);
+  g_assert_cmpint(count_points(history, info->id, "loss"), ==, 1200);
+  GArray *points = NULL;
+  ok(nw_history_metrics(history, info->id, "loss", &points, &error), &error);
+  for (guint i = 0; i < points->len; i++)
+    g_assert_cmpfloat(g_array_index(points, NwMetricPoint, i).value, ==, i < 1000 ? 0.5 : 0.25);
+  g_array_unref(points);
+  NwRunInfo *found = find_fine(history, info->id);
+  g_assert_cmpstr(found->name, ==, "x");
+  nw_run_info_free(found);
   nw_run_info_free(info);
   nw_history_close(history);
   nwt_folder_free(folder);
@@ -463,6 +511,7 @@ int main(int argc, char **argv)
   g_test_add_func("/history/run", test_run);
   g_test_add_func("/history/find", test_find);
   g_test_add_func("/history/failure", test_failure);
+  g_test_add_func("/history/no-room", test_no_room);
   g_test_add_func("/history/migrate", test_migrate);
   g_test_add_func("/history/other-files", test_other_files);
   g_test_add_func("/history/killed-writer", test_killed_writer);
