@@ -65,13 +65,16 @@ const NwExportFormat *nw_export_format_find(const char *id)
 
 static double largest_difference(const NwParam *param, const NwPthTensor *tensor)
 {
+  /* Bytes first: equal weights that are no numbers are equal, and one that became no number is far away. */
+  if (memcmp(param->data, tensor->data, nw_spec_bytes(&param->spec)) == 0)
+    return 0;
   if (param->spec.dtype != NW_F32)
-    return memcmp(param->data, tensor->data, nw_spec_bytes(&param->spec)) == 0 ? 0 : INFINITY;
+    return INFINITY;
   const float *a = param->data, *b = tensor->data;
   double largest = 0;
   for (int64_t i = 0, n = nw_spec_count(&param->spec); i < n; i++) {
     double d = fabs((double)a[i] - (double)b[i]);
-    largest = d > largest || isnan(d) ? d : largest;
+    largest = fmax(largest, isnan(d) ? INFINITY : d);
   }
   return largest;
 }

@@ -205,6 +205,20 @@ NwHistory *nw_cli_history(const char *folder, int *exit_code)
   return history;
 }
 
+char *nw_cli_line(const char *command, const char *run, const char *history)
+{
+  g_autofree char *folder = history != NULL ? nw_cli_shell_word(history) : NULL;
+  return g_strdup_printf("netwright %s %s%s%s", command, run, folder != NULL ? " --history " : "",
+                         folder != NULL ? folder : "");
+}
+
+int nw_cli_check_checkpoint(const char *command, const char *checkpoint)
+{
+  if (checkpoint == NULL || g_str_equal(checkpoint, "best") || g_str_equal(checkpoint, "last"))
+    return NW_EXIT_DONE;
+  return nw_cli_usage(command, _("--checkpoint must be best or last, not \"%s\""), checkpoint);
+}
+
 int nw_cli_open_project(const char *folder, gboolean scan, NwProject **out)
 {
   NwError error = {0};

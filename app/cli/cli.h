@@ -53,6 +53,11 @@ NwHistory *nw_cli_history(const char *folder, int *exit_code);
     "json", 0, 0, G_OPTION_ARG_NONE, &variable, N_("Print JSON instead of text"), NULL                       \
   }
 
+/* "netwright COMMAND RUN", with --history DIR where it was given: a line to copy. Caller: g_free. */
+char *nw_cli_line(const char *command, const char *run, const char *history);
+/* checkpoint: of --checkpoint, NULL allowed. NW_EXIT_DONE, or the usage printed. */
+int nw_cli_check_checkpoint(const char *command, const char *checkpoint);
+
 /* A project by folder, read and with its data set scanned; problems are printed to stderr. */
 int nw_cli_open_project(const char *folder, gboolean scan, NwProject **out);
 /* Lists what was left out, and the counts of remarks, as the last lines of a scan. */

@@ -10,7 +10,8 @@ static NwStatus match_classes(NwManifest *manifest, const NwTrained *trained, Nw
 {
   g_autofree guint32 *to = g_new(guint32, MAX(manifest->classes->len, 1));
   for (guint i = 0; i < manifest->classes->len; i++) {
-    const char *name = g_ptr_array_index(manifest->classes, i);
+    /* as it stands in the checkpoint */
+    g_autofree char *name = g_utf8_make_valid(g_ptr_array_index(manifest->classes, i), -1);
     guint k = 0;
     while (k < trained->classes->len && strcmp(g_ptr_array_index(trained->classes, k), name) != 0)
       k++;
@@ -46,7 +47,13 @@ static NwStatus open_pictures(const NwTrained *trained, const char *data, NwMani
     options.seed = (guint64)nw_json_get_int(nw_json_get(config, "dataset"), "split_seed", 42);
     options.val_share = nw_json_get_real(nw_json_get(config, "dataset"), "val_share", 0.2);
     nw_json_free(config);
-    return nw_manifest_scan(trained->run->dataset_root, &options, out, error);
+    NW_TRY(nw_manifest_scan(trained->run->dataset_root, &options, out, error));
+    if (g_strcmp0((*out)->digest, trained->run->dataset_digest) != 0)
+      fprintf(stderr,
+              _("netwright: The data set %s has changed since the run began: some of the pictures below may "
+                "be ones it learned from.\n"),
+              trained->run->dataset_root);
+    return match_classes(*out, trained, error);
   }
   NW_TRY(nw_manifest_scan(data, &options, out, error));
   if (!(*out)->own_split)
@@ -134,6 +141,8 @@ int nw_cli_eval(int argc, char **argv)
   int code;
   NwTrained trained;
   if (!nw_cli_parse("eval", entries, &argc, &argv, 1, 1, &code))
+    return code;
+  if ((code = nw_cli_check_checkpoint("eval", checkpoint)) != NW_EXIT_DONE)
     return code;
   NwHistory *history = nw_cli_history(folder, &code);
   if (history == NULL)

@@ -41,8 +41,8 @@ int nw_cli_export(int argc, char **argv)
     return nw_cli_usage("export", _("--output FILE is missing"));
   if (format == NULL)
     return no_format(format_id);
-  if (checkpoint != NULL && !g_str_equal(checkpoint, "best") && !g_str_equal(checkpoint, "last"))
-    return nw_cli_usage("export", _("--checkpoint must be best or last, not \"%s\""), checkpoint);
+  if ((code = nw_cli_check_checkpoint("export", checkpoint)) != NW_EXIT_DONE)
+    return code;
   NwHistory *history = nw_cli_history(folder, &code);
   if (history == NULL)
     return code;

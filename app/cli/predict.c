@@ -112,6 +112,8 @@ int nw_cli_predict(int argc, char **argv)
     return code;
   if (top < 1)
     return nw_cli_usage("predict", _("--top must be at least 1"));
+  if ((code = nw_cli_check_checkpoint("predict", checkpoint)) != NW_EXIT_DONE)
+    return code;
   NwHistory *history = nw_cli_history(folder, &code);
   if (history == NULL)
     return code;

@@ -141,23 +141,24 @@ static int end_finished(NwCliRun *run, const NwSessionProgress *p)
 
 static int end_stopped(NwCliRun *run, const NwSessionProgress *p)
 {
+  g_autofree char *line = nw_cli_line("resume", nw_session_run(run->session), run->history);
   if (run->json)
     print_end_json("stopped", p, run->session);
   else
-    printf(_("Stopped; everything is kept. Run %s\nnetwright resume %s goes on exactly here.\n"),
-           nw_session_run(run->session), nw_session_run(run->session));
+    printf(_("Stopped; everything is kept. Run %s\n%s goes on exactly here.\n"), nw_session_run(run->session),
+           line);
   return NW_EXIT_STOPPED;
 }
 
 static int end_failed(NwCliRun *run, const NwSessionProgress *p)
 {
   const NwError *error = nw_session_error(run->session);
+  g_autofree char *line = nw_cli_line("resume", nw_session_run(run->session), run->history);
   if (run->json)
     print_end_json("failed", p, run->session);
   int code = error != NULL ? nw_cli_fail(error->status, error) : NW_EXIT_FAILED;
   if (!run->json)
-    fprintf(stderr, _("Run %s; netwright resume %s goes on from its last checkpoint.\n"),
-            nw_session_run(run->session), nw_session_run(run->session));
+    fprintf(stderr, _("Run %s; %s goes on from its last checkpoint.\n"), nw_session_run(run->session), line);
   return code == NW_EXIT_USAGE ? NW_EXIT_FAILED : code;
 }
 

@@ -6,6 +6,7 @@
 typedef struct NwCliRun {
   NwSession *session;
   gboolean json;
+  const char *history; /* of --history; NULL: the usual one */
 } NwCliRun;
 
 /* Prepares the listener and SIGINT. Call before the session starts. */

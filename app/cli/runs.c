@@ -234,7 +234,8 @@ static int compare(NwHistory *history, char **words, int n, gboolean json)
 
 /* ---- one run ---- */
 
-static int edit(NwHistory *history, const char *verb, const NwRunInfo *info, const char *value)
+static int edit(NwHistory *history, const char *verb, const NwRunInfo *info, const char *value,
+                const char *folder)
 {
   NwError error = {0};
   NwStatus status = strcmp(verb, "rename") == 0   ? nw_history_rename(history, info->id, value, &error)
@@ -243,9 +244,11 @@ static int edit(NwHistory *history, const char *verb, const NwRunInfo *info, con
                                                   : nw_history_trash(history, info->id, FALSE, &error);
   if (status != NW_OK)
     return nw_cli_fail(status, &error);
-  if (strcmp(verb, "delete") == 0)
-    printf(_("Run %s is in the trash; `netwright runs restore %s` takes it back. Its files stay in %s\n"),
-           info->id, info->id, info->folder);
+  if (strcmp(verb, "delete") == 0) {
+    g_autofree char *line = nw_cli_line("runs restore", info->id, folder);
+    printf(_("Run %s is in the trash; `%s` takes it back. Its files stay in %s\n"), info->id, line,
+           info->folder);
+  }
   return NW_EXIT_DONE;
 }
 
@@ -295,7 +298,8 @@ int nw_cli_runs(int argc, char **argv)
     if (status != NW_OK)
       code = nw_cli_fail(status, &error);
     else
-      code = strcmp(verb, "show") == 0 ? show(history, info, json) : edit(history, verb, info, argv[3]);
+      code =
+          strcmp(verb, "show") == 0 ? show(history, info, json) : edit(history, verb, info, argv[3], folder);
     nw_run_info_free(info);
   }
   nw_history_close(history);

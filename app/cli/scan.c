@@ -51,6 +51,8 @@ int nw_cli_scan(int argc, char **argv)
   int code;
   if (!nw_cli_parse("scan", entries, &argc, &argv, 1, 1, &code))
     return code;
+  if (!(share >= 0 && share <= 0.9))
+    return nw_cli_usage("scan", _("--val-share must lie between 0 and 0.9, not at %g"), share);
   NwScanOptions options;
   NwManifest *manifest = NULL;
   NwError error = {0};

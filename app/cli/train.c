@@ -66,7 +66,7 @@ static NwStatus open_any(const Options *o, const char *folder, NwProject **proje
 static int train(const Options *o, NwProject *project, NwHistory *history)
 {
   NwError error = {0};
-  NwCliRun run = {.session = nw_session_new(history), .json = o->json};
+  NwCliRun run = {.session = nw_session_new(history), .json = o->json, .history = o->history};
   nw_cli_run_prepare(&run);
   NwStatus status = nw_session_start(run.session, project, o->name, &error);
   int code;
@@ -96,6 +96,12 @@ static int check_device(const char *device)
     return NW_EXIT_DONE;
   return nw_cli_usage("train", _("this build trains on the processor only: --device cpu, not \"%s\""),
                       device);
+}
+
+static int check_threads(const char *command, gint threads)
+{
+  return threads >= 0 ? NW_EXIT_DONE
+                      : nw_cli_usage(command, _("--threads must be at least 1, not %d"), threads);
 }
 
 int nw_cli_train(int argc, char **argv)
@@ -145,7 +151,12 @@ int nw_cli_train(int argc, char **argv)
     code = nw_cli_usage("train", _("--template needs --data FOLDER"));
     goto out;
   }
-  if ((code = check_device(o.device)) != NW_EXIT_DONE)
+  if (folder != NULL && o.size != NULL) {
+    code = nw_cli_usage("train", _("--size goes with --template; a project has its size already"));
+    goto out;
+  }
+  if ((code = check_device(o.device)) != NW_EXIT_DONE ||
+      (code = check_threads("train", o.threads)) != NW_EXIT_DONE)
     goto out;
   if (o.threads > 0)
     nw_threads_set(o.threads);
@@ -184,7 +195,7 @@ int nw_cli_resume(int argc, char **argv)
 {
   g_autofree char *folder = NULL;
   gboolean json = FALSE;
-  gint epochs = 0, threads = 0;
+  gint epochs = G_MININT, threads = 0; /* G_MININT: not given */
   const GOptionEntry entries[] = {
       {"epochs", 'e', 0, G_OPTION_ARG_INT, &epochs, N_("Train on until this many epochs are done"), N_("N")},
       {"threads", 0, 0, G_OPTION_ARG_INT, &threads, N_("Processor cores to use (default: as before)"),
@@ -193,14 +204,17 @@ int nw_cli_resume(int argc, char **argv)
       NW_CLI_JSON_OPTION(json),
       {NULL}};
   int code;
-  if (!nw_cli_parse("resume", entries, &argc, &argv, 1, 1, &code))
+  if (!nw_cli_parse("resume", entries, &argc, &argv, 1, 1, &code) ||
+      (code = check_threads("resume", threads)) != NW_EXIT_DONE)
     return code;
+  if (epochs != G_MININT && epochs < 1)
+    return nw_cli_usage("resume", _("--epochs must be at least 1, not %d"), epochs);
   NwHistory *history = nw_cli_history(folder, &code);
   if (history == NULL)
     return code;
   NwError error = {0};
   NwRunInfo *info = NULL;
-  NwCliRun run = {.session = nw_session_new(history), .json = json};
+  NwCliRun run = {.session = nw_session_new(history), .json = json, .history = folder};
   nw_cli_run_prepare(&run);
   NwStatus status = nw_history_find(history, argv[1], &info, &error);
   /* Of a run that failed, the last epochs may not be in its checkpoint: that one is not finished. */
@@ -209,7 +223,8 @@ int nw_cli_resume(int argc, char **argv)
                      info->id, (int)info->epochs_done);
   if (status == NW_OK) {
     use_threads(info, threads);
-    status = nw_session_resume(run.session, info->id, MAX(epochs - info->epochs_done, 0), &error);
+    status = nw_session_resume(run.session, info->id,
+                               epochs > info->epochs_done ? epochs - info->epochs_done : 0, &error);
   }
   nw_run_info_free(info);
   code = status == NW_OK ? nw_cli_run_wait(&run) : nw_cli_fail(status, &error);

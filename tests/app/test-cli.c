@@ -41,6 +41,13 @@ static void test_wrong_usage(void)
       "eval",
       "predict latest",
       "predict latest x --top 0",
+      "predict latest x --checkpoint newest",
+      "eval latest --checkpoint newest",
+      "train . --size 28",
+      "train . --threads -2",
+      "resume latest --threads -2",
+      "resume latest --epochs 0",
+      "scan . --val-share 2",
       "export latest",
       "export latest --format weights",
       "export latest --output /dev/null",
@@ -260,6 +267,31 @@ static void test_export(void)
                   pictures);
 }
 
+/* The set changes after the training: its numbers are not silently taken for those of the run. */
+static void test_changed_set(void)
+{
+  g_autofree char *set = nwt_set(root, "changing", 2, 10),
+                  *other = g_build_filename(root, "the other's", NULL);
+  nwt_expect_only(history, 0, "Finished",
+                  "train --template mlp --data '%s' --epochs 1 --history \"%s\" --name changing", set, other);
+  NwtOutput output = nwt_run(history, "eval changing --history \"%s\"", other);
+  g_assert_cmpint(output.code, ==, 0);
+  g_assert_cmpstr(output.err, ==, "");
+  nwt_output_clear(&output);
+  nwt_put_picture(root, "changing/class1/more.bmp", 1, 77);
+  nwt_expect_only(history, 0, NULL, "eval changing --history \"%s\"", other);
+  output = nwt_run(history, "eval changing --history \"%s\"", other);
+  g_assert_nonnull(strstr(output.err, "has changed"));
+  nwt_output_clear(&output);
+  nwt_put_picture(root, "changing/between/000.bmp", 1, 78);
+  nwt_expect_only(history, 3, "\"between\"", "eval changing --history \"%s\"", other);
+  /* a line to copy finds the history that was named */
+  g_autofree char *hint =
+      nwt_expect(history, 0, "runs restore", "runs delete changing --history \"%s\"", other);
+  g_autofree char *quoted = g_shell_quote(other), *option = g_strdup_printf(" --history %s`", quoted);
+  g_assert_nonnull(strstr(hint, option));
+}
+
 /* A progress line with rate and time left where somebody looks, plain lines in a pipe. */
 static void test_terminal(void)
 {
@@ -303,6 +335,7 @@ int main(int argc, char **argv)
   g_test_add_func("/cli/history", test_history);
   g_test_add_func("/cli/use", test_use);
   g_test_add_func("/cli/export", test_export);
+  g_test_add_func("/cli/changed-set", test_changed_set);
   g_test_add_func("/cli/terminal", test_terminal);
   int result = g_test_run();
   nwt_folder_free(root);
