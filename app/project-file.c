@@ -103,8 +103,8 @@ static NwStatus check_file(const NwJson *json, const char *path, NwError *error)
         path, (int)version, NW_PROJECT_VERSION);
   double share = nw_json_get_real(nw_json_get(json, "dataset"), "val_share", 0.2);
   if (!(share > 0 && share < 1))
-    return nw_fail(error, NW_BAD_FORMAT, "%s: the validation share is %g; it must lie between 0 and 1", path,
-                   share);
+    return nw_fail(error, NW_BAD_FORMAT, _("%s: the validation share is %g; it must lie between 0 and 1"),
+                   path, share);
   if (!nw_json_is_object(nw_json_get(json, "network")))
     return nw_fail(error, NW_BAD_FORMAT, _("%s has no network: the file is not whole"), path);
   return NW_OK;

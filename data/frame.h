@@ -14,7 +14,7 @@ typedef struct NwWorkshop {
 } NwWorkshop;
 void nw_workshop_clear(NwWorkshop *workshop);
 
-/* Whole file into bytes. */
+/* Whole file into bytes. Sentences say "it": the caller puts the name before them. */
 NwStatus nw_file_bytes(const char *path, NwBytes *bytes, gsize *n, NwError *error);
 
 NwStatus nw_frame_to_picture(const NwFrame *frame, NwPicture *out, NwError *error);

@@ -116,9 +116,9 @@ static NwStatus check_idx(const char *path, const Blob *blob, guint32 magic, gui
       product = product > BYTES_MAX ? product : product * big32(blob->bytes + 4 + 4 * d);
     *need = 4 + 4 * dims + product;
     if (product > BYTES_MAX || blob->n < *need)
-      status = nw_fail(error, NW_BAD_DATA,
-                       _("%s is cut: it needs %" G_GUINT64_FORMAT " bytes and has %zu. Download it again."),
-                       name, *need, blob->n);
+      status =
+          nw_fail(error, NW_BAD_DATA, _("%s is cut: it needs %llu bytes and has %zu. Download it again."),
+                  name, (unsigned long long)*need, blob->n);
   }
   g_free(name);
   return status;

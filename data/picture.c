@@ -56,13 +56,12 @@ NwStatus nw_picture_read(const char *path, guint channels, NwPicture *out, NwErr
   gsize n = 0;
   memset(out, 0, sizeof *out);
   NwStatus status = nw_file_bytes(path, &bytes, &n, error);
-  if (status == NW_OK) {
+  if (status == NW_OK)
     status = nw_picture_decode(bytes.data, n, channels, out, error);
-    if (status != NW_OK) {
-      char *shown = g_filename_display_name(path);
-      nw_error_prefix(error, status, "%s", shown);
-      g_free(shown);
-    }
+  if (status != NW_OK) {
+    char *shown = g_filename_display_name(path);
+    nw_error_prefix(error, status, "%s", shown);
+    g_free(shown);
   }
   nw_bytes_clear(&bytes);
   return status;
@@ -80,9 +79,7 @@ NwStatus nw_file_bytes(const char *path, NwBytes *bytes, gsize *n, NwError *erro
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || fstat(fd, &st) != 0) {
     int code = errno;
-    char *shown = g_filename_display_name(path);
-    nw_fail_errno(error, code, _("%s cannot be opened"), shown);
-    g_free(shown);
+    nw_fail_errno(error, code, _("it cannot be opened"));
     if (fd >= 0)
       close(fd);
     return code == ENOENT || code == ENOTDIR ? NW_NOT_FOUND : NW_IO;
@@ -90,7 +87,9 @@ NwStatus nw_file_bytes(const char *path, NwBytes *bytes, gsize *n, NwError *erro
   NwStatus status = NW_OK;
   gsize size = (gsize)st.st_size, done = 0;
   if (!S_ISREG(st.st_mode) || st.st_size > (gint64)1 << 31)
-    status = nw_fail(error, NW_BAD_FORMAT, _("this is not a picture file"));
+    status = nw_fail(error, NW_BAD_FORMAT,
+                     S_ISDIR(st.st_mode) ? _("this is a folder; give the pictures in it")
+                                         : _("this is not a picture file"));
   else if (!nw_bytes_need(bytes, size))
     status = nw_fail(error, NW_NO_MEMORY, _("no memory for a file of %zu bytes"), size);
   while (status == NW_OK && done < size) {
@@ -98,7 +97,7 @@ NwStatus nw_file_bytes(const char *path, NwBytes *bytes, gsize *n, NwError *erro
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      status = nw_fail_errno(error, errno, _("a file cannot be read"));
+      status = nw_fail_errno(error, errno, _("it cannot be read"));
     if (got <= 0)
       break;
     done += (gsize)got;

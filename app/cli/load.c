@@ -1,5 +1,7 @@
 #include "app/cli/load.h"
 
+#include <string.h>
+
 #include "engine/train/checkpoint.h"
 
 void nw_trained_clear(NwTrained *trained)
@@ -59,6 +61,8 @@ int nw_cli_load(NwHistory *history, const char *word, const char *checkpoint, Nw
   *out = (NwTrained){0};
   if (g_file_test(word, G_FILE_TEST_IS_REGULAR)) {
     path = g_strdup(word);
+  } else if (strchr(word, '/') != NULL || g_str_has_suffix(word, ".pth")) {
+    status = nw_fail(&error, NW_NOT_FOUND, _("There is no file %s"), word);
   } else {
     status = nw_history_find(history, word, &out->run, &error);
     if (status == NW_OK)

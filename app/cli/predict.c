@@ -92,6 +92,11 @@ static int predict(const NwTrained *trained, char **paths, int n, guint top, gbo
       failed++;
     }
   nw_predictor_free(predictor);
+  if (failed > 0 && failed < n)
+    fprintf(stderr,
+            g_dngettext(NULL, "%d of %d pictures could not be read.\n",
+                        "%d of %d pictures could not be read.\n", (gulong)failed),
+            failed, n);
   return failed == n ? (code == NW_EXIT_FAILED ? NW_EXIT_FAILED : NW_EXIT_BAD_INPUT) : NW_EXIT_DONE;
 }
 

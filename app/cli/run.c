@@ -57,7 +57,8 @@ static void on_step(const NwStepEvent *step, gpointer data)
          all = (double)(p->epochs * step->batches - talk.first_step);
   char left[32];
   print_clock(done > 0 ? (now - talk.started) / done * (all - done) : 0, left, sizeof left);
-  printf(_("\r\033[Kepoch %d/%d  batch %d/%d  loss %.4f  accuracy %.1f %%  %.0f pictures/s  %s left"),
+  clear_line();
+  printf(_("epoch %d/%d  batch %d/%d  loss %.4f  accuracy %.1f %%  %.0f pictures/s  %s left"),
          (int)step->epoch + 1, (int)p->epochs, (int)step->batch, (int)step->batches, step->loss,
          step->accuracy * 100, step->pictures_per_s, left);
   fflush(stdout);

@@ -6,7 +6,8 @@
 
 static gboolean on_progress(gpointer owner, guint files, guint problems)
 {
-  fprintf(stderr, _("\r%u files, %u problems "), files, problems);
+  fputc('\r', stderr);
+  fprintf(stderr, _("%u files, %u problems"), files, problems);
   return TRUE;
 }
 

@@ -16,7 +16,9 @@ static NwStatus parse_json(const NwPthFile *file, const char *path, NwJson **out
   const char *text = nw_pth_text(nw_pth_get(nw_pth_root(file), "netwright"));
   if (text == NULL)
     return nw_fail(error, NW_BAD_FORMAT,
-                   "%s is not a checkpoint of Netwright: it holds weights, but no network.", path);
+                   "%s is not a checkpoint of Netwright: it holds weights, but no network. Give a run, "
+                   "or best.pth or last.pth of its folder.",
+                   path);
   NW_TRY(nw_json_parse(text, strlen(text), path, out, error));
   int64_t format = nw_json_get_int(*out, "format", 0);
   if (format >= 1 && format <= NW_CHECKPOINT_FORMAT)

@@ -235,7 +235,10 @@ static void test_use(void)
   g_assert_cmpstr(nw_json_get_string(nw_json_at(top, 0), "class", ""), ==, "class1");
   nw_json_free(json);
   nwt_expect_only(history, 0, "class2", "predict latest '%s/class2/003.bmp' /nowhere.png", pictures);
-  nwt_expect_only(history, 3, "nowhere", "predict first /nowhere.png");
+  nwt_expect_only(history, 0, "1 of 2 pictures", "predict latest '%s/class2/003.bmp' /nowhere.png", pictures);
+  nwt_expect_only(history, 3, "/nowhere.png: it cannot be opened", "predict first /nowhere.png");
+  nwt_expect_only(history, 3, "/class1: this is a folder", "predict first '%s/class1'", pictures);
+  nwt_expect_only(history, 3, "There is no file /nowhere.pth", "predict /nowhere.pth x.png");
 }
 
 static void test_export(void)
@@ -260,6 +263,7 @@ static void test_export(void)
     g_assert_null(memmem(bytes, n, run, strlen(run)));
     g_assert_null(memmem(bytes, n, root, strlen(root)));
     nwt_expect_only(history, 0, "classifier.4.bias", "info '%s'", a);
+    nwt_expect_only(history, 3, "Give a run", "predict '%s' x.png", a);
     nwt_expect_only(history, 1, NULL, "export first --format %s --output /nowhere/at/all.x", formats[i][0]);
   }
   nwt_expect_only(history, 0, "Checkpoint", "info '%s/runs/%s/last.pth'", history, run);
