@@ -88,7 +88,7 @@ static NwStatus scan(const Wish *wish, gboolean (*progress)(gpointer, guint, gui
   /* Project and run keep the path as text; one that text cannot hold would be lost. */
   if (!g_utf8_validate(wish->path, -1, NULL)) {
     g_autofree char *shown = g_filename_display_name(wish->path);
-    return nw_fail(error, NW_BAD_DATA, "The path %s is not valid UTF-8; rename the folder", shown);
+    return nw_fail(error, NW_BAD_DATA, _("The path %s is not valid UTF-8; rename the folder"), shown);
   }
   NW_TRY(nw_manifest_scan(wish->path, &options, &out->manifest, error));
   NwStatus status = wish->adopt ? adopt(wish, out->manifest, &out->preprocessing, error) : NW_OK;
@@ -332,7 +332,7 @@ void nw_project_measure_normalization_async(
 {
   NwError error = {0};
   if (project->manifest == NULL) {
-    nw_fail(&error, NW_BAD_STATE, "There is no data set to measure");
+    nw_fail(&error, NW_BAD_STATE, "%s", _("There is no data set to measure"));
     done(project, &error, data);
     return;
   }

@@ -79,8 +79,8 @@ NwStatus nw_history_trash(NwHistory *history, const char *run, gboolean trashed,
  * after the opening. */
 NwStatus nw_history_list(NwHistory *history, gboolean with_trash, GPtrArray **out,
                          NwError *error); /* NwRunInfo, newest first */
-/* By id, unique prefix, name, or "latest". NW_NOT_FOUND, or NW_BAD_ARGUMENT when several match (they are
- * named). */
+/* By id, name, number, unique beginning of an id (looked for in this order), or "latest". NW_NOT_FOUND, or
+ * NW_BAD_ARGUMENT when several match (they are named). */
 NwStatus nw_history_find(NwHistory *history, const char *word, NwRunInfo **out, NwError *error);
 NwStatus nw_history_metrics(NwHistory *history, const char *run, const char *metric, GArray **out,
                             NwError *error);

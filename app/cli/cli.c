@@ -114,10 +114,22 @@ static int exit_code_of(NwStatus status)
   }
 }
 
+char *nw_cli_plain(const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  GString *out = g_string_new(NULL);
+  for (const char *p = valid; *p != '\0'; p = g_utf8_next_char(p)) {
+    gunichar c = g_utf8_get_char(p);
+    g_string_append_unichar(out, g_unichar_iscntrl(c) && c != '\n' ? '?' : c);
+  }
+  return g_string_free(out, FALSE);
+}
+
 int nw_cli_fail(NwStatus status, const NwError *error)
 {
+  g_autofree char *text = nw_cli_plain(error->text[0] != '\0' ? error->text : nw_status_text(status));
   fflush(stdout);
-  fprintf(stderr, "netwright: %s\n", error->text[0] != '\0' ? error->text : nw_status_text(status));
+  fprintf(stderr, "netwright: %s\n", text);
   return exit_code_of(status);
 }
 
@@ -177,7 +189,7 @@ static void drop_middle(GString *out, const char *text, guint columns)
 
 char *nw_cli_fit(const char *text, guint columns, gboolean longer_stays)
 {
-  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  g_autofree char *valid = nw_cli_plain(text);
   GString *out = g_string_new(NULL);
   if (columns_of_text(valid) <= columns || longer_stays || columns < 2)
     g_string_append(out, valid);
@@ -240,7 +252,8 @@ void nw_cli_print_problems(const NwManifest *manifest, FILE *to, guint most)
       fprintf(to, _("  … and %u more; `netwright scan` lists them all\n"), manifest->problems->len - most);
       break;
     }
-    fprintf(to, "  %s %s\n", problem->left_out ? _("left out:") : _("note:"), problem->text);
+    g_autofree char *text = nw_cli_plain(problem->text);
+    fprintf(to, "  %s %s\n", problem->left_out ? _("left out:") : _("note:"), text);
   }
   if (manifest->left_out > 0)
     fprintf(

@@ -36,8 +36,11 @@ void nw_cli_print_json(NwJson *json);
 gboolean nw_cli_is_terminal(void); /* stdout */
 guint nw_cli_columns(void);        /* of the terminal at stdout; 0 where there is none */
 
-/* Text brought to a width in columns of a terminal, where 图 takes two and printf counts three bytes: blanks
- * are added, and what is longer loses its middle, unless longer_stays. Caller: g_free. */
+/* Text that steers no terminal: names of files and classes may come from an archive of somebody else. Valid
+ * UTF-8, control characters as "?", but for line ends. Caller: g_free. */
+char *nw_cli_plain(const char *text);
+/* nw_cli_plain, brought to a width in columns of a terminal, where 图 takes two and printf counts three
+ * bytes: blanks are added, and what is longer loses its middle, unless longer_stays. Caller: g_free. */
 char *nw_cli_fit(const char *text, guint columns, gboolean longer_stays);
 /* The text itself, or in quotes where a shell would take it for several words. Caller: g_free. */
 char *nw_cli_shell_word(const char *text);

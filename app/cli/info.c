@@ -119,10 +119,7 @@ static void print_weight(const NwWeight *weight, NwJson *out)
 {
   char shape[96];
   /* names come from the file: no text perhaps, or one that steers a terminal */
-  g_autofree char *valid = g_utf8_make_valid(weight->name, -1);
-  for (gsize i = 0; out == NULL && valid[i] != 0; i++)
-    if (g_ascii_iscntrl(valid[i]))
-      valid[i] = '?';
+  g_autofree char *valid = out == NULL ? nw_cli_plain(weight->name) : g_utf8_make_valid(weight->name, -1);
   nw_spec_shape_text(&weight->spec, false, shape, sizeof shape);
   if (out == NULL) {
     printf("  %-44s %-20s %s%s%s\n", valid, shape, weight->dtype, weight->reason != NULL ? "  " : "",

@@ -27,8 +27,7 @@ static void print_help(FILE *to)
   }
   fprintf(to, "\n%s\n",
           _("`netwright COMMAND --help` tells the options of a command. RUN is an id, the beginning of one, "
-            "a name, or "
-            "\"latest\"."));
+            "its number, a name, or \"latest\"."));
   fprintf(to, "%s\n",
           _("Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 stopped by you and resumable."));
 }

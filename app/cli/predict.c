@@ -39,10 +39,12 @@ static void print_guesses(const NwTrained *trained, const char *path, const Gues
 {
   g_autofree char *shown = g_filename_display_name(path);
   if (!json) {
-    printf("%s:", shown);
-    for (guint k = 0; k < top; k++)
-      printf("%s %s %.1f %%", k > 0 ? "," : "", nw_trained_class(trained, guesses[k].index),
-             guesses[k].share * 100);
+    g_autofree char *plain = nw_cli_plain(shown);
+    printf("%s:", plain);
+    for (guint k = 0; k < top; k++) {
+      g_autofree char *name = nw_cli_plain(nw_trained_class(trained, guesses[k].index));
+      printf("%s %s %.1f %%", k > 0 ? "," : "", name, guesses[k].share * 100);
+    }
     puts("");
     return;
   }

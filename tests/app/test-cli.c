@@ -117,6 +117,26 @@ static void test_scan(void)
   nwt_expect_only(history, 0, "3 classes, 72 pictures to train, 18 to validate", "scan '%s'", pictures);
 }
 
+/* Names come from archives of other people; they must not steer the terminal of who looks at them. */
+static void test_names_that_steer(void)
+{
+  g_autofree char *set = nwt_set(root, "steering", 2, 3);
+  nwt_put_picture(root, "steering/red\033[31m/0.bmp", 1, 1);
+  nwt_put(root, "steering/red\033[31m/bell\a.png", "", 0);
+  nwt_put_picture(root, "steering/red\033[31m/1.bmp", 1, 2);
+  NwtOutput output = nwt_run(history, "scan '%s'", set);
+  g_assert_cmpint(output.code, ==, 0);
+  g_assert_nonnull(strstr(output.out, "red?[31m"));
+  g_assert_nonnull(strstr(output.out, "bell?.png"));
+  g_assert_null(strchr(output.out, '\033'));
+  g_assert_null(strchr(output.out, '\a'));
+  nwt_output_clear(&output);
+  output = nwt_run(history, "scan '%s/red\033[31m/none'", set);
+  g_assert_cmpint(output.code, ==, 3);
+  g_assert_null(strchr(output.err, '\033'));
+  nwt_output_clear(&output);
+}
+
 static void test_machine_and_layers(void)
 {
   g_autofree char *machine = nwt_expect(history, 0, NULL, "info --machine --json");
@@ -334,6 +354,7 @@ int main(int argc, char **argv)
   g_test_add_func("/cli/wrong-usage", test_wrong_usage);
   g_test_add_func("/cli/project", test_project);
   g_test_add_func("/cli/scan", test_scan);
+  g_test_add_func("/cli/names-that-steer", test_names_that_steer);
   g_test_add_func("/cli/machine-and-layers", test_machine_and_layers);
   g_test_add_func("/cli/train-json", test_train_json);
   g_test_add_func("/cli/history", test_history);
