@@ -285,11 +285,29 @@ static void test_optimizer(const void *data)
   g_assert_cmpint(runs, >, 0);
 }
 
+/* No layer, loss or optimizer without PyTorch's numbers, but for those that draw lots. */
+static void test_complete(void)
+{
+  static const char *const lots[] = {"dropout", "dropout2d", "stochastic_depth", NULL};
+  const NwOp *op;
+  int n = 0;
+  for (size_t k = 0; (op = nw_op_at(k)) != NULL; k++) {
+    gboolean found = op->label == NULL || op->group == NW_GROUP_INPUT || g_strv_contains(lots, op->id);
+    for (guint32 c = 0; c < n_cases && !found; c++)
+      found = strcmp(cases[c].op, op->id) == 0;
+    if (!found)
+      g_error("PyTorch has said nothing about %s: add it to tests/golden/make_layers.py", op->id);
+    n += op->label != NULL;
+  }
+  g_test_message("%d layers, losses and optimizers, %u cases", n, n_cases);
+}
+
 int main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
   read_cases("ops.bin");
   read_cases("layers.bin");
+  g_test_add_func("/ops/golden/complete", test_complete);
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
   for (guint32 k = 0; k < n_cases; k++) {
     if (!g_hash_table_add(seen, cases[k].op))
