@@ -65,10 +65,9 @@ static NwStatus rule(NwGrad *g, NwError *error)
 /* ---- plain: any sizes ---- */
 NW_INLINE void repeat_numbers(const NwCall *call, int64_t begin, int64_t end, bool wide)
 {
-  for (int64_t i = begin; i < end; i++) {
-    double v = nw_get(call->in_data[1], nw_repeat_place(&call->in[0], &call->in[1], i), wide);
-    nw_put(call->out_data[0], i, nw_get(call->in_data[0], i, wide) * v, wide);
-  }
+  NW_REPEAT_EACH(&call->in[0], &call->in[1],
+                 nw_put(call->out_data[0], i,
+                        nw_get(call->in_data[0], i, wide) * nw_get(call->in_data[1], at, wide), wide));
 }
 NW_WIDTHS(repeat_numbers)
 
@@ -86,6 +85,13 @@ static NwStatus reduce_prepare(const NwCall *call, void **state, size_t *workspa
   return NW_OK;
 }
 
+NW_INLINE void reduce_numbers(const NwCall *call, double *sum, int64_t end, bool wide)
+{
+  int64_t begin = 0;
+  NW_REPEAT_EACH(&call->in[0], &call->out[0],
+                 sum[at] += nw_get(call->in_data[0], i, wide) * nw_get(call->in_data[1], i, wide));
+}
+
 /* One after the other: the sums do not depend on the number of threads. */
 static NwStatus reduce_plain(const NwCall *call, void *state, NwError *error)
 {
@@ -93,9 +99,10 @@ static NwStatus reduce_plain(const NwCall *call, void *state, NwError *error)
   double *sum = call->workspace;
   int64_t n = nw_spec_count(&call->out[0]);
   memset(sum, 0, (size_t)n * sizeof *sum);
-  for (int64_t i = 0; i < nw_spec_count(&call->in[0]); i++)
-    sum[nw_repeat_place(&call->in[0], &call->out[0], i)] +=
-        nw_get(call->in_data[0], i, wide) * nw_get(call->in_data[1], i, wide);
+  if (wide)
+    reduce_numbers(call, sum, nw_spec_count(&call->in[0]), true);
+  else
+    reduce_numbers(call, sum, nw_spec_count(&call->in[0]), false);
   for (int64_t i = 0; i < n; i++)
     nw_put(call->out_data[0], i, sum[i], wide);
   return NW_OK;

@@ -60,12 +60,9 @@ static NwStatus add_rule(NwGrad *g, NwError *error)
 
 NW_INLINE void add_numbers(const NwCall *call, int64_t begin, int64_t end, bool wide)
 {
-  /* most often whole runs repeat: channels' offsets are one number for each plane */
-  for (int64_t i = begin; i < end; i++) {
-    int64_t at = nw_repeat_place(&call->in[0], &call->in[1], i);
-    nw_put(call->out_data[0], i, nw_get(call->in_data[0], i, wide) + nw_get(call->in_data[1], at, wide),
-           wide);
-  }
+  NW_REPEAT_EACH(&call->in[0], &call->in[1],
+                 nw_put(call->out_data[0], i,
+                        nw_get(call->in_data[0], i, wide) + nw_get(call->in_data[1], at, wide), wide));
 }
 NW_WIDTHS(add_numbers)
 
@@ -81,6 +78,12 @@ static NwStatus sum_prepare(const NwCall *call, void **state, size_t *workspace,
   return NW_OK;
 }
 
+NW_INLINE void sum_numbers(const NwCall *call, double *sum, int64_t end, bool wide)
+{
+  int64_t begin = 0;
+  NW_REPEAT_EACH(&call->in[0], &call->out[0], sum[at] += nw_get(call->in_data[0], i, wide));
+}
+
 /* One after the other: the sums do not depend on the number of threads. */
 static NwStatus sum_run(const NwCall *call, void *state, NwError *error)
 {
@@ -88,8 +91,10 @@ static NwStatus sum_run(const NwCall *call, void *state, NwError *error)
   double *sum = call->workspace;
   int64_t n = nw_spec_count(&call->out[0]);
   memset(sum, 0, (size_t)n * sizeof *sum);
-  for (int64_t i = 0; i < nw_spec_count(&call->in[0]); i++)
-    sum[nw_repeat_place(&call->in[0], &call->out[0], i)] += nw_get(call->in_data[0], i, wide);
+  if (wide)
+    sum_numbers(call, sum, nw_spec_count(&call->in[0]), true);
+  else
+    sum_numbers(call, sum, nw_spec_count(&call->in[0]), false);
   for (int64_t i = 0; i < n; i++)
     nw_put(call->out_data[0], i, sum[i], wide);
   return NW_OK;

@@ -31,3 +31,34 @@ NW_INLINE int64_t nw_repeat_place(const NwSpec *x, const NwSpec *other, int64_t 
   }
   return at;
 }
+
+/* Numbers of x that lie side by side and meet one number of `other` (*shared), or as many side by side. */
+NW_INLINE int64_t nw_repeat_run(const NwSpec *x, const NwSpec *other, bool *shared)
+{
+  int64_t run = 1;
+  int d = x->ndim - 1;
+  while (d >= 0 && x->dims[d] == 1) /* a size of 1 is of either kind */
+    d--;
+  *shared = d >= 0 && nw_repeat_met(x, other, d) == 1;
+  for (; d >= 0 && (x->dims[d] == 1 || (nw_repeat_met(x, other, d) == 1) == *shared); d--)
+    run *= x->dims[d];
+  return run > 0 ? run : 1;
+}
+
+/* What each number of x gets, over [begin, end): NW_REPEAT_EACH(call, x spec, other spec, { uses i and at }).
+ */
+#define NW_REPEAT_EACH(x, other, body)                                                                       \
+  do {                                                                                                       \
+    bool shared_;                                                                                            \
+    int64_t run_ = nw_repeat_run(x, other, &shared_);                                                        \
+    for (int64_t i = begin; i < end;) {                                                                      \
+      int64_t at = nw_repeat_place(x, other, i), last_ = (i / run_ + 1) * run_;                              \
+      last_ = last_ < end ? last_ : end;                                                                     \
+      if (shared_)                                                                                           \
+        for (; i < last_; i++)                                                                               \
+          body;                                                                                              \
+      else                                                                                                   \
+        for (; i < last_; i++, at++)                                                                         \
+          body;                                                                                              \
+    }                                                                                                        \
+  } while (0)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Adding a layer touches one file and one word: a copy of the tree gets engine/ops/cube.c and the word 'cube', is built, and the
-# layer is in the manual, in the palette, in the derived tests, in a trained step, and in an export that PyTorch loads. TAP.
+# Adding a layer touches one file and one word: a copy of the tree gets engine/ops/cube.c and the word 'cube', and twin.c, a
+# composite, with the word 'twin'; it is built, and the layers are in the manual, in the palette, in the derived tests, in a trained step, and in an export that PyTorch loads. TAP.
 set -u
 source=${NETWRIGHT_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d)
@@ -18,8 +18,8 @@ skip() {
 mkdir "$work/tree" && cd "$source" &&
   git ls-files -z --cached --others --exclude-standard | xargs -0 tar -cf - 2>/dev/null | tar -xf - -C "$work/tree"
 cd "$work/tree" || exit 1
-cp tests/ground/fixture/cube.c engine/ops/cube.c
-sed -i "s/^ops = \['adam'/ops = ['cube', 'adam'/" engine/ops/meson.build
+cp tests/ground/fixture/cube.c tests/ground/fixture/twin.c engine/ops/
+sed -i "s/^ops = \['adam'/ops = ['cube', 'twin', 'adam'/" engine/ops/meson.build
 export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config" NETWRIGHT_HISTORY="$work/history"
 
 # Only what is needed is built, with the compiler's cache where there is one.
@@ -27,14 +27,14 @@ export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config" NETWRIGHT_HISTO
   meson setup build >"$work/log" 2>&1 &&
     ninja -C build app/netwright tests/engine/test-ops-derived >>"$work/log" 2>&1
 }
-result $? "the tree builds with one more file and one more word"
+result $? "the tree builds with a file and a word more for each"
 netwright=$work/tree/build/app/netwright
 
-"$netwright" layers Cube >"$work/log" 2>&1 && grep -q 'scale' "$work/log"
-result $? "the manual knows the layer and its attribute"
+"$netwright" layers Cube >"$work/log" 2>&1 && grep -q 'scale' "$work/log" && "$netwright" layers Twin >>"$work/log" 2>&1
+result $? "the manual knows the layers and the attribute"
 
 build/tests/engine/test-ops-derived >"$work/log" 2>&1
-result $? "the derived tests hold for it: kernels, gradients, attributes"
+result $? "the derived tests hold for them: kernels, gradients, attributes"
 
 "$netwright" new project --template mlp --data share/sample/clothes.zip >"$work/log" 2>&1 &&
   python3 - project/project.json >>"$work/log" 2>&1 <<'PY'
@@ -46,11 +46,13 @@ last = blocks[-1]
 number = max(b["id"] for b in blocks) + 1
 blocks.append({"id": number, "name": "cube", "op": "cube", "version": 1, "attrs": {"scale": 0.5}, "x": 0, "y": 900,
                "from": [last["from"][0]], "frozen": False})
-last["from"] = [number]
+blocks.append({"id": number + 1, "name": "twin", "op": "twin", "version": 1, "attrs": {}, "x": 0, "y": 990,
+               "from": [number], "frozen": False})
+last["from"] = [number + 1]
 project["network"].pop("next_id", None)
 json.dump(project, open(path, "w"))
 PY
-result $? "a project takes it"
+result $? "a project takes them"
 
 "$netwright" train project --epochs 1 --lr 1e-4 >"$work/log" 2>&1
 result $? "it trains"
@@ -64,11 +66,12 @@ import sys, torch
 model = torch.jit.load(sys.argv[1]).eval()
 weights = model.state_dict()
 x = torch.randn(5, 1, 28, 28)
-names = [k[:-len(".weight")] for k in weights if k.endswith(".weight")]
+names = [k[:-len(".weight")] for k in weights if k.endswith(".weight") and not k.startswith("twin.")]
 y = torch.flatten(x, 1)
 for i, name in enumerate(names):
     if i == len(names) - 1:
         y = 0.5 * y ** 3
+        y = y + torch.nn.functional.linear(y, weights["twin.mix.weight"], weights["twin.mix.bias"])
     y = torch.nn.functional.linear(y, weights[name + ".weight"], weights[name + ".bias"])
     if i < len(names) - 1:
         y = torch.relu(y)
@@ -76,16 +79,17 @@ difference = (model(x) - y).abs().max().item()
 print("largest difference", difference, "of", y.abs().max().item())
 assert difference < 1e-4 * max(1, y.abs().max().item())
 PY
-  result $? "PyTorch loads the export and computes the cube"
+  result $? "PyTorch loads the export and computes the same"
 else
-  skip "PyTorch loads the export and computes the cube" "PyTorch (python3-torch) is not installed"
+  skip "PyTorch loads the export and computes the same" "PyTorch (python3-torch) is not installed"
 fi
 
 if [ -z "${DISPLAY:-}" ]; then
   skip "the palette shows it" "there is no display"
 else
   ninja -C build tests/ui/test-palette >"$work/log" 2>&1 &&
-    NETWRIGHT_EXPECT_LAYER=Cube build/tests/ui/test-palette >>"$work/log" 2>&1
-  result $? "the palette shows it"
+    NETWRIGHT_EXPECT_LAYER=Cube build/tests/ui/test-palette >>"$work/log" 2>&1 &&
+    NETWRIGHT_EXPECT_LAYER=Twin build/tests/ui/test-palette >>"$work/log" 2>&1
+  result $? "the palette shows them"
 fi
 echo "1..$n"
