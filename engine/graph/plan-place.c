@@ -1,6 +1,6 @@
 /* Offsets for buffers with lifetimes (the "dynamic storage allocation" problem, which is hard to solve
- * exactly): greedy best fit in a few orders, the best kept. The first order that comes close to the lower
- * bound ends the search. */
+ * exactly): greedy best fit in a few orders, then in shaken ones, the best kept. The first order that
+ * comes close to the lower bound ends the search. */
 #include "engine/graph/graph-internal.h"
 
 #include <stdlib.h>
@@ -89,9 +89,22 @@ static size_t place(Item *items, NwBuffer **placed, int n)
   return arena;
 }
 
-NwStatus nw_buffers_place(NwBuffer *buffers, int n, size_t lower, size_t *arena, NwError *error)
+enum { TRIES = 100 };
+
+/* Rank of a buffer in the k-th order. Shaken orders are always shaken the same way: a plan must not depend on
+ * chance. */
+static double rank_of(const NwBuffer *buffer, int k, uint32_t *state)
 {
   static const Rank ranks[] = {by_size, by_area, by_time, by_length};
+  if (k < NW_COUNT(ranks))
+    return ranks[k](buffer);
+  *state = *state * 1664525u + 1013904223u;
+  return ranks[k % 2](buffer) * (0.5 + (double)(*state >> 8) / (1 << 24));
+}
+
+NwStatus nw_buffers_place(NwBuffer *buffers, int n, size_t lower, size_t *arena, NwError *error)
+{
+  uint32_t state = 1;
   Item *items = nw_alloc(sizeof *items * (size_t)n);
   NwBuffer **placed = nw_alloc(sizeof *placed * (size_t)n);
   size_t *best = nw_alloc(sizeof *best * (size_t)n);
@@ -99,9 +112,9 @@ NwStatus nw_buffers_place(NwBuffer *buffers, int n, size_t lower, size_t *arena,
   *arena = SIZE_MAX;
   if (items == NULL || placed == NULL || best == NULL)
     status = nw_fail(error, NW_NO_MEMORY, "There is no memory to plan the arena.");
-  for (int r = 0; r < NW_COUNT(ranks) && status == NW_OK && *arena > lower + lower / 100; r++) {
+  for (int k = 0; k < TRIES && status == NW_OK && *arena > lower + lower / 100; k++) {
     for (int i = 0; i < n; i++)
-      items[i] = (Item){&buffers[i], ranks[r](&buffers[i])};
+      items[i] = (Item){&buffers[i], rank_of(&buffers[i], k, &state)};
     qsort(items, (size_t)n, sizeof *items, compare);
     size_t need = place(items, placed, n);
     if (need >= *arena)

@@ -1,11 +1,11 @@
-/* Weight gradient of a layer that reads 1 to 4 plain channels. Pictures are copied once with zeros around
+/* Weight gradient of a layer that reads 1 to 8 plain channels. Pictures are copied once with zeros around
  * them, so no loop knows borders. Each picture sums on its own and pictures are added in order: the result
  * does not depend on the number of threads. */
 #include "engine/base/threads.h"
 #include "engine/kernels/kernels-internal.h"
 
 /* Taps × blocks of a register tile: 12 sums, enough to hide the latency of an addition. */
-enum { MOST_TAPS = 4 * 7 * 7, MOST = 12, FEW = 3 };
+enum { MOST_TAPS = 8 * 7 * 7, MOST = 12, FEW = 3 };
 
 typedef struct Plan {
   const NwFirstWeights *job;
@@ -55,11 +55,14 @@ VINLINE void sum_taps(const Plan *p, const float *x, const int64_t *offset, cons
   for (int64_t r = 0; r < rows; r++, x += stride * p->row, dy += job->ow * VLEN) {
     const float *d = dy;
     for (int64_t j = 0; j < job->ow; j++, d += VLEN) {
-      vf s[MOST];
-      VUNROLL(12) for (int t = 0; t < taps; t++) s[t] = vset(x[offset[t] + j * stride]);
-      for (int b = 0; b < blocks; b++) {
-        vf e = vload(d + b * next);
-        VUNROLL(12) for (int t = 0; t < taps; t++) sum[t][b] = vfma(s[t], e, sum[t][b]);
+      vf e[4];
+      for (int b = 0; b < blocks; b++)
+        e[b] = vload(d + b * next);
+      VUNROLL(12) for (int t = 0; t < taps; t++)
+      {
+        vf s = vset(x[offset[t] + j * stride]);
+        for (int b = 0; b < blocks; b++)
+          sum[t][b] = vfma(s, e[b], sum[t][b]);
       }
     }
   }

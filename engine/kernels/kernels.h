@@ -36,7 +36,21 @@ typedef struct NwWinogradWeights {
   float *scratch;
 } NwWinogradWeights;
 
-/* Weight gradient of a first layer: x plain with 1 to 4 channels, any square filter and stride; dy in blocks.
+/* A convolution of few channels in, any filter, one stride for both directions, no gaps, no groups. */
+typedef struct NwDirect {
+  int64_t n, ci, co, h, w, oh, ow, kh, kw, ph, pw,
+      stride; /* of what is computed: for a gradient ci is that of dy */
+  int threads;
+  bool blocked; /* x is in blocks of lanes channels, not plain */
+  bool back;    /* the gradient of a convolution of stride 1: weight is ci × co × kh × kw, and turned */
+  bool relu;
+  const float *x, *weight;
+  const float *bias; /* co numbers, NULL: none */
+  float *y;          /* in blocks; channels past the last are zero */
+  float *scratch;
+} NwDirect;
+
+/* Weight gradient of a first layer: x plain with 1 to 8 channels, any square filter and stride; dy in blocks.
  */
 typedef struct NwFirstWeights {
   int64_t n, ci, co, h, w, oh, ow, kernel, stride, padding;
@@ -74,6 +88,8 @@ typedef struct NwKernels {
   void (*winograd)(const NwWinograd *job);
   size_t (*winograd_weights_scratch)(const NwWinogradWeights *job);
   void (*winograd_weights)(const NwWinogradWeights *job);
+  size_t (*direct_scratch)(const NwDirect *job);
+  void (*direct)(const NwDirect *job);
   size_t (*first_weights_scratch)(const NwFirstWeights *job);
   void (*first_weights)(const NwFirstWeights *job);
   void (*pool)(const NwPooling *job);

@@ -175,8 +175,7 @@ bool nw_winograd_weights_supports(const NwCall *call)
          nw_winograd_suits(&s, lanes);
 }
 
-/* The number of workers must be the one that the workspace was measured for. */
-static NwStatus keep_threads(void **state, int threads, NwError *error)
+NwStatus nw_keep_threads(void **state, int threads, NwError *error)
 {
   int *kept = nw_alloc(sizeof *kept);
   if (kept == NULL)
@@ -206,7 +205,7 @@ NwStatus nw_winograd_weights_prepare(const NwCall *call, void **state, size_t *w
 {
   NwWinogradWeights job = weights_job(call, nw_threads());
   *workspace = nw_kernels()->winograd_weights_scratch(&job) * sizeof(float);
-  return keep_threads(state, job.threads, error);
+  return nw_keep_threads(state, job.threads, error);
 }
 
 NwStatus nw_winograd_weights_run(const NwCall *call, void *state, NwError *error)
@@ -220,7 +219,7 @@ NwStatus nw_winograd_weights_run(const NwCall *call, void *state, NwError *error
 static bool first_suits(const NwCall *call)
 {
   NwConvShape s = weights_shape(call);
-  return s.groups == 1 && s.ci <= 4 && s.kh == s.kw && s.kh <= 7 && s.sh == s.sw && s.ph == s.pw &&
+  return s.groups == 1 && s.ci < 8 && s.kh == s.kw && s.kh <= 7 && s.sh == s.sw && s.ph == s.pw &&
          s.dh == 1 && s.dw == 1;
 }
 
@@ -262,7 +261,7 @@ NwStatus nw_first_weights_prepare(const NwCall *call, void **state, size_t *work
 {
   NwFirstWeights job = first_job(call, nw_threads());
   *workspace = nw_kernels()->first_weights_scratch(&job) * sizeof(float);
-  return keep_threads(state, job.threads, error);
+  return nw_keep_threads(state, job.threads, error);
 }
 
 NwStatus nw_first_weights_run(const NwCall *call, void *state, NwError *error)

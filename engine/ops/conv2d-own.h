@@ -16,6 +16,15 @@ void nw_winograd_conv_run(NwWinogradConv *conv, const NwWinograd *job, void *wor
                           uint64_t refresh);
 void nw_winograd_conv_free(void *conv);
 
+/* The number of workers must be the one that a workspace was measured for: *state keeps it; free with
+ * nw_free. */
+NwStatus nw_keep_threads(void **state, int threads, NwError *error);
+
+/* A convolution of few channels (conv2d-direct.c) with given filters: bytes of workspace, and the run. Reads
+ * x and y of the call. */
+size_t nw_direct_forward_workspace(const NwCall *call, int threads);
+void nw_direct_forward(const NwCall *call, int threads, const float *weight, const float *bias, bool relu);
+
 /* Rows of conv2d, conv2d_grad_x and conv2d_grad_w; part: which of them. */
 #define NW_OWN_CONV_FUNCTIONS(name)                                                                          \
   bool name##_layout(const NwCall *call, int lanes, int32_t *in_block, int32_t *out_block);                  \
@@ -26,6 +35,8 @@ NW_OWN_CONV_FUNCTIONS(nw_winograd_forward)
 NW_OWN_CONV_FUNCTIONS(nw_winograd_back)
 NW_OWN_CONV_FUNCTIONS(nw_winograd_weights)
 NW_OWN_CONV_FUNCTIONS(nw_first_weights)
+NW_OWN_CONV_FUNCTIONS(nw_direct_forward)
+NW_OWN_CONV_FUNCTIONS(nw_direct_back)
 #define NW_OWN_CONV_ROW(title, fn, free)                                                                     \
   {                                                                                                          \
     .name = title, .device = NW_CPU, .layout = fn##_layout, .supports = fn##_supports,                       \

@@ -468,10 +468,11 @@ static NwStatus onednn_run(const NwCall *call, void *state, NwError *error)
     .supports = onednn_supports, .prepare = onednn_prepare, .run = onednn_run, .release = nw_onednn_free     \
   }
 static const NwKernel conv_kernels[] = {
-    NW_OWN_CONV_ROW("winograd", nw_winograd_forward, nw_winograd_conv_free), ONEDNN_ROW,
-    NW_PLAIN(conv_plain)};
+    NW_OWN_CONV_ROW("winograd", nw_winograd_forward, nw_winograd_conv_free),
+    NW_OWN_CONV_ROW("direct", nw_direct_forward, nw_free), ONEDNN_ROW, NW_PLAIN(conv_plain)};
 static const NwKernel grad_x_kernels[] = {
-    NW_OWN_CONV_ROW("winograd", nw_winograd_back, nw_winograd_conv_free), ONEDNN_ROW, NW_PLAIN(grad_x_plain)};
+    NW_OWN_CONV_ROW("winograd", nw_winograd_back, nw_winograd_conv_free),
+    NW_OWN_CONV_ROW("direct", nw_direct_back, nw_free), ONEDNN_ROW, NW_PLAIN(grad_x_plain)};
 static const NwKernel grad_w_kernels[] = {NW_OWN_CONV_ROW("winograd", nw_winograd_weights, nw_free),
                                           NW_OWN_CONV_ROW("first", nw_first_weights, nw_free), ONEDNN_ROW,
                                           NW_PLAIN(grad_w_plain)};
@@ -493,6 +494,9 @@ static const NwOpCase conv_cases[] = {
     {"out_channels=32 kernel_size=7 stride=2 padding=3", "1x3x21x21 32x3x7x7 32"},
     {"out_channels=48 padding=1", "3x32x9x6 48x32x3x3 48"},
     {"out_channels=6 kernel_size=5 padding=2", "3x3x12x10 6x3x5x5 6"},
+    {"out_channels=16 kernel_size=5", "2x6x14x14 16x6x5x5 16"},
+    {"out_channels=7 kernel_size=3x5 padding=1x3 bias=false", "1x5x9x3 7x5x3x5 -"},
+    {"out_channels=40 kernel_size=3 stride=3", "2x1x10x31 40x1x3x3 40"},
 };
 
 const NwOp nw_ops_conv2d[] = {

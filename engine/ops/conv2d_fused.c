@@ -133,10 +133,11 @@ static NwStatus plain_run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-/* ---- oneDNN and Winograd, with scaled filters ---- */
+/* ---- oneDNN and our own kernels, with scaled filters ---- */
 typedef struct Folded {
   NwOnednn *conv;
   NwWinogradConv *winograd; /* instead of conv */
+  int threads;              /* of our direct kernel, instead of both */
   float *weight, *bias;     /* NULL without BatchNorm2d */
   bool ready;
   uint64_t refresh;
@@ -197,16 +198,22 @@ static bool all_frozen(const NwCall *call)
   return true;
 }
 
-static NwStatus prepare_as(const NwCall *call, bool winograd, void **state, size_t *workspace, NwError *error)
+typedef enum Maker { BY_ONEDNN, BY_WINOGRAD, BY_DIRECT } Maker;
+
+static NwStatus prepare_as(const NwCall *call, Maker maker, void **state, size_t *workspace, NwError *error)
 {
   NwConvShape shape = nw_conv_shape(call->attrs, &call->in[0], &call->in[1], &call->out[0]);
   NwOnednnConv conv = describe(call);
   Folded *f = nw_alloc0(sizeof *f);
   if (f == NULL)
     return nw_fail(error, NW_NO_MEMORY, "There is not enough memory to prepare a convolution");
-  NwStatus s = winograd
-                   ? nw_winograd_conv_new(&shape, false, all_frozen(call), &f->winograd, workspace, error)
-                   : nw_onednn_conv_new(&conv, &f->conv, workspace, error);
+  NwStatus s = NW_OK;
+  if (maker == BY_WINOGRAD)
+    s = nw_winograd_conv_new(&shape, false, all_frozen(call), &f->winograd, workspace, error);
+  else if (maker == BY_ONEDNN)
+    s = nw_onednn_conv_new(&conv, &f->conv, workspace, error);
+  else
+    *workspace = nw_direct_forward_workspace(call, f->threads = nw_threads());
   if (s == NW_OK && has_bn(call->op)) {
     f->weight = nw_alloc(nw_spec_bytes(&call->in[1]));
     f->bias = nw_alloc((size_t)call->in[1].dims[0] * sizeof(float));
@@ -223,12 +230,17 @@ static NwStatus prepare_as(const NwCall *call, bool winograd, void **state, size
 
 static NwStatus onednn_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
 {
-  return prepare_as(call, false, state, workspace, error);
+  return prepare_as(call, BY_ONEDNN, state, workspace, error);
 }
 
 static NwStatus winograd_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
 {
-  return prepare_as(call, true, state, workspace, error);
+  return prepare_as(call, BY_WINOGRAD, state, workspace, error);
+}
+
+static NwStatus direct_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
+{
+  return prepare_as(call, BY_DIRECT, state, workspace, error);
 }
 
 static void fold(const NwCall *call, Folded *f)
@@ -290,6 +302,25 @@ static NwStatus winograd_run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
+static NwStatus direct_run(const NwCall *call, void *state, NwError *error)
+{
+  Folded *f = state;
+  const float *weight, *bias;
+  filters_of(call, f, &weight, &bias);
+  nw_direct_forward(call, f->threads, weight, bias, has_relu(call->op));
+  return NW_OK;
+}
+
+static bool direct_layout(const NwCall *call, int lanes, int32_t *in_block, int32_t *out_block)
+{
+  return !has_add(call->op) && nw_direct_forward_layout(call, lanes, in_block, out_block);
+}
+
+static bool direct_supports(const NwCall *call)
+{
+  return !has_add(call->op) && nw_direct_forward_supports(call);
+}
+
 static bool winograd_layout(const NwCall *call, int lanes, int32_t *in_block, int32_t *out_block)
 {
   if (!nw_winograd_forward_layout(call, lanes, in_block, out_block))
@@ -312,6 +343,13 @@ static const NwKernel kernels[] = {
      .supports = winograd_supports,
      .prepare = winograd_prepare,
      .run = winograd_run,
+     .release = release},
+    {.name = "direct",
+     .device = NW_CPU,
+     .layout = direct_layout,
+     .supports = direct_supports,
+     .prepare = direct_prepare,
+     .run = direct_run,
      .release = release},
     {.name = "onednn",
      .device = NW_CPU,

@@ -193,11 +193,11 @@ static void check_first(const NwKernels *k, const Shape *s, const float *x, cons
 static void test_first(void)
 {
   /* n, ci, co, h, w, kernel, stride, padding */
-  static const int64_t sizes[][8] = {{1, 1, 1, 1, 1, 1, 1, 0},   {2, 1, 32, 28, 28, 3, 1, 1},
-                                     {3, 3, 6, 11, 13, 5, 1, 2}, {2, 3, 35, 17, 16, 7, 2, 3},
-                                     {1, 4, 16, 9, 10, 3, 2, 1}, {2, 2, 64, 8, 7, 3, 1, 0},
-                                     {1, 3, 17, 1, 1, 3, 1, 1},  {2, 1, 10, 7, 7, 7, 1, 0},
-                                     {1, 4, 96, 7, 31, 5, 2, 0}, {1, 3, 12, 70, 90, 3, 1, 1}};
+  static const int64_t sizes[][8] = {
+      {1, 1, 1, 1, 1, 1, 1, 0},    {2, 1, 32, 28, 28, 3, 1, 1}, {3, 3, 6, 11, 13, 5, 1, 2},
+      {2, 3, 35, 17, 16, 7, 2, 3}, {2, 6, 16, 14, 14, 5, 1, 0}, {1, 7, 40, 9, 8, 3, 1, 1},
+      {1, 4, 16, 9, 10, 3, 2, 1},  {2, 2, 64, 8, 7, 3, 1, 0},   {1, 3, 17, 1, 1, 3, 1, 1},
+      {2, 1, 10, 7, 7, 7, 1, 0},   {1, 4, 96, 7, 31, 5, 2, 0},  {1, 3, 12, 70, 90, 3, 1, 1}};
   for (size_t at = 0; at < G_N_ELEMENTS(sizes); at++) {
     const int64_t *z = sizes[at];
     Shape s = shape_of(z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7]);
@@ -207,6 +207,109 @@ static void test_first(void)
     for (int i = 0; i < TABLES; i++)
       if (table_at(i) != NULL)
         check_first(table_at(i), &s, x, dy, reference, bias);
+  }
+}
+
+/* ---- few channels ---- */
+static double *convolved(const Shape *s, const float *x, const float *weight, const float *bias,
+                         gboolean relu)
+{
+  double *y = g_new0(double, s->n * s->co * s->oh * s->ow);
+  for (int64_t i = 0; i < s->n * s->co * s->oh * s->ow; i++) {
+    int64_t j = i % s->ow, r = i / s->ow % s->oh, o = i / s->ow / s->oh % s->co,
+            n = i / s->ow / s->oh / s->co;
+    double sum = bias != NULL ? bias[o] : 0;
+    for (int64_t c = 0; c < s->ci; c++)
+      for (int64_t tap = 0; tap < s->kernel * s->kernel; tap++) {
+        int64_t a = r * s->stride - s->padding + tap / s->kernel,
+                b = j * s->stride - s->padding + tap % s->kernel;
+        if (a >= 0 && a < s->h && b >= 0 && b < s->w)
+          sum += (double)weight[(o * s->ci + c) * s->kernel * s->kernel + tap] *
+                 x[((n * s->ci + c) * s->h + a) * s->w + b];
+      }
+    y[i] = relu && sum < 0 ? 0 : sum;
+  }
+  return y;
+}
+
+/* dx of a stride of 1, tap by tap from where each number went. */
+static double *picture_gradient(const Shape *s, const float *dy, const float *weight)
+{
+  double *dx = g_new0(double, s->n * s->ci * s->h * s->w);
+  for (int64_t i = 0; i < s->n * s->co * s->oh * s->ow; i++) {
+    int64_t j = i % s->ow, r = i / s->ow % s->oh, o = i / s->ow / s->oh % s->co,
+            n = i / s->ow / s->oh / s->co;
+    for (int64_t c = 0; c < s->ci; c++)
+      for (int64_t tap = 0; tap < s->kernel * s->kernel; tap++) {
+        int64_t a = r - s->padding + tap / s->kernel, b = j - s->padding + tap % s->kernel;
+        if (a >= 0 && a < s->h && b >= 0 && b < s->w)
+          dx[((n * s->ci + c) * s->h + a) * s->w + b] +=
+              (double)weight[(o * s->ci + c) * s->kernel * s->kernel + tap] * dy[i];
+      }
+  }
+  return dx;
+}
+
+/* 1 and 3 workers, x plain and in blocks: the same numbers, bit for bit; channels past the last are zero. */
+static void check_direct(const NwKernels *k, const NwDirect *like, const float *x, const double *reference,
+                         const char *kind)
+{
+  int64_t area = like->oh * like->ow, count = like->n * like->co * area;
+  int64_t blocks = (like->co + k->lanes - 1) / k->lanes;
+  g_autofree char *what =
+      g_strdup_printf("%s, %s, %lld × %lld→%lld @ %lld×%lld", k->name, kind, (long long)like->n,
+                      (long long)like->ci, (long long)like->co, (long long)like->h, (long long)like->w);
+  g_autofree float *first = NULL;
+  for (int run = 0; run < 4; run++) {
+    at_end = run != 1;
+    NwDirect job = *like;
+    job.threads = run % 2 == 0 ? 1 : 3;
+    job.blocked = run >= 2;
+    job.x = job.blocked ? to_blocks(x, job.n, job.ci, job.h * job.w, k->lanes)
+                        : copy(x, job.n * job.ci * job.h * job.w);
+    job.y = floats((size_t)(job.n * blocks * area * k->lanes));
+    job.scratch = floats(k->direct_scratch(&job));
+    k->direct(&job);
+    for (int64_t i = 0; i < job.n * blocks * area * k->lanes; i++)
+      if (i / k->lanes / area % blocks * k->lanes + i % k->lanes >= job.co)
+        g_assert_cmpfloat(job.y[i], ==, 0);
+    g_autofree float *y = from_blocks(job.y, job.n, job.co, area, k->lanes);
+    assert_near(y, reference, count, 1e-5, what);
+    if (first == NULL)
+      first = g_memdup2(y, (gsize)count * sizeof *y);
+    g_assert_cmpmem(first, (size_t)count * 4, y, (size_t)count * 4);
+  }
+  forget();
+}
+
+static void test_direct(void)
+{
+  /* n, ci, co, h, w, kernel, stride, padding */
+  static const int64_t sizes[][8] = {
+      {1, 1, 1, 1, 1, 1, 1, 0},   {2, 6, 16, 14, 14, 5, 1, 0}, {3, 3, 6, 11, 13, 5, 1, 2},
+      {1, 7, 35, 9, 25, 3, 1, 1}, {2, 5, 40, 8, 7, 3, 1, 2},   {4, 2, 17, 1, 3, 3, 1, 1},
+      {1, 4, 96, 7, 31, 5, 2, 0}, {2, 3, 64, 19, 22, 7, 2, 3}, {1, 1, 12, 12, 30, 3, 3, 0}};
+  for (size_t at = 0; at < G_N_ELEMENTS(sizes); at++) {
+    const int64_t *z = sizes[at];
+    Shape s = shape_of(z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7]);
+    g_autofree float *x = random_floats(s.n * s.ci * s.h * s.w),
+                     *dy = random_floats(s.n * s.co * s.oh * s.ow);
+    g_autofree float *weight = random_floats(s.co * s.ci * s.kernel * s.kernel), *bias = random_floats(s.co);
+    g_autofree double *y = convolved(&s, x, weight, bias, TRUE), *dx = picture_gradient(&s, dy, weight);
+    NwDirect forward = {s.n,  s.ci,     s.co,     s.h,       s.w,       s.oh,
+                        s.ow, s.kernel, s.kernel, s.padding, s.padding, s.stride};
+    int64_t back_padding = s.kernel - 1 - s.padding;
+    NwDirect back = {s.n, s.co,     s.ci,     s.oh,         s.ow,         s.h,
+                     s.w, s.kernel, s.kernel, back_padding, back_padding, 1};
+    forward.relu = back.back = true;
+    forward.weight = back.weight = weight;
+    forward.bias = bias;
+    for (int i = 0; i < TABLES; i++)
+      if (table_at(i) != NULL) {
+        check_direct(table_at(i), &forward, x, y, "few channels");
+        if (s.stride == 1)
+          check_direct(table_at(i), &back, dy, dx, "few channels, gradient");
+      }
   }
 }
 
@@ -359,6 +462,7 @@ int main(int argc, char **argv)
   dice = g_rand_new_with_seed(3);
   g_test_add_func("/kernels/choice", test_choice);
   g_test_add_func("/kernels/first-layer", test_first);
+  g_test_add_func("/kernels/few-channels", test_direct);
   g_test_add_func("/kernels/pooling", test_pool);
   g_test_add_func("/kernels/adam", test_adam);
   g_test_add_func("/kernels/avx512", test_all_sets);
