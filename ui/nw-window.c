@@ -61,6 +61,8 @@ static void refresh(NwWindow *self)
   gtk_widget_set_visible(self->train, open && !active && !there);
   set_enabled(self, "train", open && !active && obstacle == NULL);
   gtk_widget_set_tooltip_text(self->train, obstacle != NULL ? obstacle : _("Start a new run (F5)"));
+  set_enabled(self, "resume-run",
+              open && !active && (state == NW_TRAINER_STOPPED || state == NW_TRAINER_FAILED));
   set_enabled(self, "pause", active && state == NW_TRAINER_RUNNING);
   set_enabled(self, "continue", active && state == NW_TRAINER_PAUSED);
   set_enabled(self, "toggle-pause", active);
@@ -303,6 +305,20 @@ static void on_train(GSimpleAction *action, GVariant *value, gpointer data)
     nw_window_show_page(self, "train");
 }
 
+/* The run that was stopped (or failed) in this window goes on from its last checkpoint. */
+static void on_resume_run(GSimpleAction *action, GVariant *value, gpointer data)
+{
+  NwWindow *self = data;
+  NwError error = {0};
+  g_autofree char *run = g_strdup(nw_session_run(self->session));
+  if (run == NULL)
+    return;
+  if (nw_session_resume(self->session, run, 0, &error) != NW_OK)
+    toast(self, error.text);
+  else
+    nw_window_show_page(self, "train");
+}
+
 static void on_pause(GSimpleAction *action, GVariant *value, gpointer data)
 {
   nw_session_pause(((NwWindow *)data)->session);
@@ -475,6 +491,7 @@ static void install_actions(NwWindow *self)
 {
   const GActionEntry entries[] = {
       {.name = "train", .activate = on_train},
+      {.name = "resume-run", .activate = on_resume_run},
       {.name = "pause", .activate = on_pause},
       {.name = "continue", .activate = on_continue},
       {.name = "toggle-pause", .activate = on_toggle_pause},

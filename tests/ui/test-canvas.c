@@ -146,6 +146,36 @@ static void click_block(guint32 id, guint modifiers)
   nwt_click_at(GTK_WIDGET(canvas), x, y, modifiers);
 }
 
+/* A loose block laid on a wire belongs into it, finds room there, and one undo takes all of it back. */
+static void test_splice(void)
+{
+  guint32 ids[4];
+  open_canvas();
+  chain(ids);
+  guint32 loose = add("batch_norm2d", 520, 200);
+  nw_canvas_fit(canvas);
+  nwt_spin(80);
+  const NwBlock *block = nw_network_find(network(), loose), *conv = nw_network_find(network(), ids[1]);
+  double ax, ay, bx, by, out_x, out_y, relu_y = nw_network_find(network(), ids[2])->y;
+  on_widget(block->x + 110, block->y + 14, &ax, &ay);
+  nw_block_output_at(conv, &out_x, &out_y);
+  on_widget(out_x - NW_BLOCK_WIDTH / 2.0 + 110, out_y + 16 + 14 - nw_block_height(block) / 2.0, &bx, &by);
+  nwt_drag(GTK_WIDGET(canvas), ax, ay, GTK_WIDGET(canvas), bx, by);
+  nwt_wait(source(ids[2]) == loose);
+  g_assert_cmpuint(source(loose), ==, ids[1]);
+  block = nw_network_find(network(), loose);
+  conv = nw_network_find(network(), ids[1]);
+  const NwBlock *relu = nw_network_find(network(), ids[2]);
+  g_assert_cmpfloat(block->y, >, conv->y + nw_block_height(conv));
+  g_assert_cmpfloat(relu->y, >, block->y + nw_block_height(block));
+  nw_project_undo(project);
+  nwt_spin(50);
+  g_assert_cmpuint(source(ids[2]), ==, ids[1]);
+  g_assert_cmpuint(source(loose), ==, 0);
+  g_assert_cmpfloat(nw_network_find(network(), ids[2])->y, ==, relu_y);
+  close_canvas();
+}
+
 static guint chosen(void)
 {
   g_autoptr(GArray) blocks = nw_canvas_selection(canvas);
@@ -159,14 +189,14 @@ static void test_delete(void)
   chain(ids);
   click_block(ids[2], 0);
   nwt_wait(nw_canvas_selected(canvas) == ids[2]);
-  nwt_key(GDK_KEY_Delete, 0);
+  nwt_key(GDK_KEY_Delete, GDK_SHIFT_MASK);
   nwt_wait(nw_network_find(network(), ids[2]) == NULL);
   g_assert_cmpuint(source(ids[3]), ==, 0);
   nw_project_undo(project);
   nwt_spin(50);
   g_assert_cmpuint(source(ids[3]), ==, ids[2]);
   click_block(ids[2], 0);
-  nwt_key(GDK_KEY_BackSpace, 0);
+  nwt_key(GDK_KEY_Delete, 0);
   nwt_wait(nw_network_find(network(), ids[2]) == NULL);
   /* The neighbours are joined. */
   g_assert_cmpuint(source(ids[3]), ==, ids[1]);
@@ -240,6 +270,7 @@ int main(int argc, char **argv)
   nwt_ui_init(&argc, &argv);
   g_test_add_func("/ui/canvas/geometry", test_geometry);
   nwt_add("/ui/canvas/no-cycles", test_cycle);
+  nwt_add("/ui/canvas/splice", test_splice);
   nwt_add("/ui/canvas/delete-and-heal", test_delete);
   nwt_add("/ui/canvas/keys", test_keys);
   nwt_add("/ui/canvas/pointer", test_pointer);

@@ -39,9 +39,19 @@ static const NwBlock *block_of(const char *op)
 static void drag_from_palette(const char *op, int column, int line)
 {
   int before = nw_network_count(network());
-  GtkWidget *row =
-      nw_palette_row(nw_design_page_palette(NW_DESIGN_PAGE(nw_window_page(window, "design"))), op);
+  NwPalette *palette = nw_design_page_palette(NW_DESIGN_PAGE(nw_window_page(window, "design")));
+  GtkWidget *row = nw_palette_row(palette, op);
   g_assert_nonnull(row);
+  /* The list is longer than the window: searched for, as a person would. */
+  g_autofree char *words = g_ascii_strdown(nw_op_find(op)->label, -1);
+  nw_palette_focus_search(palette);
+  nwt_spin(50);
+  nwt_key('a', GDK_CONTROL_MASK);
+  nwt_type(words);
+  nwt_wait(gtk_widget_get_child_visible(row) &&
+           !gtk_widget_get_child_visible(
+               nw_palette_row(palette, strcmp(op, "dropout") == 0 ? "relu" : "dropout")));
+  nwt_spin(100);
   nwt_drag(row, 60, gtk_widget_get_height(row) / 2.0, GTK_WIDGET(canvas()), 180 + 300 * column,
            120 + 200 * line);
   nwt_wait(nw_network_count(network()) == before + 1);

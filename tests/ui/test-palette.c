@@ -65,7 +65,7 @@ static void test_search(void)
   g_signal_connect(palette, "chosen", G_CALLBACK(on_chosen), &chosen);
   nw_palette_focus_search(NW_PALETTE(palette));
   nwt_spin(50);
-  nwt_type("batchn");
+  nwt_type("batchnorm2");
   nwt_wait(shown(palette) == 1);
   nwt_key(GDK_KEY_Return, 0);
   nwt_wait(chosen != NULL);
@@ -76,9 +76,9 @@ static void test_search(void)
   nwt_key(GDK_KEY_Escape, 0);
   nwt_wait(shown(palette) == all);
   chosen = NULL;
-  nwt_double_click(nw_palette_row(NW_PALETTE(palette), "relu"));
+  nwt_double_click(nw_palette_row(NW_PALETTE(palette), "input"));
   nwt_wait(chosen != NULL);
-  g_assert_cmpstr(chosen->id, ==, "relu");
+  g_assert_cmpstr(chosen->id, ==, "input");
   gtk_window_destroy(GTK_WINDOW(window));
 }
 

@@ -204,7 +204,8 @@ void nw_canvas_actions_install(GtkWidgetClass *klass)
     guint key;
     GdkModifierType mods;
     const char *action;
-  } keys[] = {{GDK_KEY_Delete, 0, "canvas.delete"},
+  } keys[] = {{GDK_KEY_Delete, 0, "canvas.delete-heal"},
+              {GDK_KEY_Delete, GDK_SHIFT_MASK, "canvas.delete"},
               {GDK_KEY_BackSpace, 0, "canvas.delete-heal"},
               {GDK_KEY_a, GDK_CONTROL_MASK, "canvas.select-all"},
               {GDK_KEY_c, GDK_CONTROL_MASK, "canvas.copy"},

@@ -112,7 +112,60 @@ static void on_drag_update(GtkGestureDrag *gesture, double dx, double dy, NwCanv
   gtk_widget_queue_draw(GTK_WIDGET(self));
 }
 
+/* ---- onto a wire ---- */
+
+enum { WIRE_REACH = 20, ROOM = 24 };
+
+/* Pushes the block below its source, and what stands at or below its reader further down. */
+static void make_room(NwCanvas *self, guint32 block, guint32 from, guint32 to)
+{
+  const NwNetwork *network = nw_project_network(self->project);
+  const NwBlock *made = nw_network_find(network, block), *above = nw_network_find(network, from);
+  double down = above->y + nw_block_height(above) + ROOM - made->y;
+  if (down > 0)
+    nw_project_move_blocks(self->project, &block, 1, 0, down, NULL);
+  made = nw_network_find(network, block);
+  double floor_y = nw_network_find(network, to)->y, need = made->y + nw_block_height(made) + ROOM - floor_y;
+  g_autoptr(GArray) below = g_array_new(FALSE, FALSE, sizeof(guint32));
+  for (int i = 0; i < nw_network_count(network); i++)
+    if (nw_network_at(network, i)->id != block && nw_network_at(network, i)->y >= floor_y)
+      g_array_append_val(below, nw_network_at(network, i)->id);
+  if (need > 0)
+    nw_project_move_blocks(self->project, (guint32 *)(void *)below->data, below->len, 0, need, NULL);
+}
+
+static gboolean can_splice(const NwBlock *block)
+{
+  return block != NULL && nw_block_sockets(block) > 0 && nw_block_has_output(block);
+}
+
+/* The wire that ends in `wire` goes through the block from now on. Part of the caller's undo step. */
+static void splice(NwCanvas *self, guint32 block, NwHit wire)
+{
+  const NwNetwork *network = nw_project_network(self->project);
+  guint32 from = nw_network_find(network, wire.block)->from[wire.socket];
+  NwError error = {0};
+  if (nw_project_connect(self->project, from, block, 0, &error) != NW_OK ||
+      nw_project_connect(self->project, block, wire.block, wire.socket, &error) != NW_OK)
+    nw_canvas_refused(self, &error);
+  else
+    make_room(self, block, from, wire.block);
+}
+
 /* ---- ending ---- */
+
+/* A loose block that was laid on a wire belongs into it. */
+static void splice_moved(NwCanvas *self, guint32 id)
+{
+  const NwNetwork *network = nw_project_network(self->project);
+  const NwBlock *block = nw_network_find(network, id);
+  if (!can_splice(block) || !nw_block_is_loose(network, block))
+    return;
+  NwHit wire = nw_network_wire_at(network, block->x + NW_BLOCK_WIDTH / 2.0,
+                                  block->y + nw_block_height(block) / 2.0, WIRE_REACH);
+  if (wire.kind == NW_HIT_INPUT)
+    splice(self, id, wire);
+}
 
 static void end_move(NwCanvas *self)
 {
@@ -128,9 +181,13 @@ static void end_move(NwCanvas *self)
   }
   g_autoptr(GArray) blocks = nw_canvas_selection(self);
   NwError error = {0};
+  nw_project_begin_group(self->project, _("Move"));
   if (nw_project_move_blocks(self->project, (guint32 *)(void *)blocks->data, blocks->len, round(self->move_x),
                              round(self->move_y), &error) != NW_OK)
     nw_canvas_refused(self, &error);
+  else if (blocks->len == 1)
+    splice_moved(self, g_array_index(blocks, guint32, 0));
+  nw_project_end_group(self->project);
 }
 
 static void end_band(NwCanvas *self)
@@ -299,7 +356,8 @@ static gboolean on_drop(GtkDropTarget *target, const GValue *value, double x, do
   if (op == NULL)
     return FALSE;
   nw_canvas_to_network(self, x, y, &x, &y);
-  guint32 above = free_output_above(self, x, y);
+  NwHit wire = nw_network_wire_at(nw_project_network(self->project), x, y, WIRE_REACH);
+  guint32 above = wire.kind == NW_HIT_INPUT ? 0 : free_output_above(self, x, y);
   g_autofree char *label = g_strdup_printf(_("Add %s"), op->label);
   nw_project_begin_group(self->project, label);
   NwStatus status =
@@ -307,6 +365,8 @@ static gboolean on_drop(GtkDropTarget *target, const GValue *value, double x, do
   const NwBlock *made = status == NW_OK ? nw_network_find(nw_project_network(self->project), block) : NULL;
   if (made != NULL && above != 0 && nw_block_sockets(made) > 0)
     nw_project_connect(self->project, above, block, 0, NULL);
+  if (wire.kind == NW_HIT_INPUT && can_splice(made))
+    splice(self, block, wire);
   nw_project_end_group(self->project);
   if (status != NW_OK)
     nw_canvas_refused(self, &error);

@@ -114,3 +114,44 @@ guint32 nw_network_neighbour(const NwNetwork *network, guint32 id, int dx, int d
   }
   return best;
 }
+
+static double distance_to_segment(double x, double y, double x0, double y0, double x1, double y1)
+{
+  double dx = x1 - x0, dy = y1 - y0, square = dx * dx + dy * dy;
+  double t = square > 0 ? CLAMP(((x - x0) * dx + (y - y0) * dy) / square, 0, 1) : 0;
+  return hypot(x - x0 - t * dx, y - y0 - t * dy);
+}
+
+NwHit nw_network_wire_at(const NwNetwork *network, double x, double y, double reach)
+{
+  NwHit hit = {NW_HIT_NOTHING, 0, 0};
+  for (int i = 0; i < nw_network_count(network); i++) {
+    const NwBlock *to = nw_network_at(network, i);
+    for (int k = 0; k < to->n_from; k++) {
+      const NwBlock *from = to->from[k] != 0 ? nw_network_find(network, to->from[k]) : NULL;
+      double x0, y0, x1, y1;
+      if (from == NULL)
+        continue;
+      nw_block_output_at(from, &x0, &y0);
+      nw_block_input_at(to, k, &x1, &y1);
+      double distance = distance_to_segment(x, y, x0, y0, x1, y1);
+      if (distance <= reach) {
+        reach = distance;
+        hit = (NwHit){NW_HIT_INPUT, to->id, k};
+      }
+    }
+  }
+  return hit;
+}
+
+gboolean nw_block_is_loose(const NwNetwork *network, const NwBlock *block)
+{
+  for (int k = 0; k < block->n_from; k++)
+    if (block->from[k] != 0)
+      return FALSE;
+  for (int i = 0; i < nw_network_count(network); i++)
+    for (int k = 0; k < nw_network_at(network, i)->n_from; k++)
+      if (nw_network_at(network, i)->from[k] == block->id)
+        return FALSE;
+  return TRUE;
+}

@@ -21,6 +21,10 @@ typedef struct NwHit {
  * 1 / zoom. */
 enum { NW_HIT_RADIUS = 12 };
 NwHit nw_network_hit(const NwNetwork *network, double x, double y, double slack);
+/* The wire that passes within `reach` of a point, as the input it ends in. */
+NwHit nw_network_wire_at(const NwNetwork *network, double x, double y, double reach);
+/* Does nothing hang on the block, and it on nothing? */
+gboolean nw_block_is_loose(const NwNetwork *network, const NwBlock *block);
 /* Box around all blocks; FALSE: there are none. */
 gboolean nw_network_bounds(const NwNetwork *network, double *x0, double *y0, double *x1, double *y1);
 /* The block whose middle lies nearest in a direction (dx, dy of -1, 0, 1) from a block; 0: none. */

@@ -18,7 +18,8 @@ struct _NwTrainPage {
   NwTile *epoch, *loss, *accuracy, *best, *rate, *left;
   GtkWidget *charts, *settings;
   GtkWidget *state_icon, *title, *subtitle;
-  GtkWidget *train, *pause, *resume, *stop, *obstacle, *controls;
+  GtkWidget *train, *again, *pause, *resume, *stop, *obstacle, *controls;
+  guint settling; /* while the buttons change under the pointer, a late click must not start a run */
   GtkWidget *log, *log_line, *log_text;
   GtkWidget *memory, *live, *live_rate;
   gint64 filled;  /* when the figures were last drawn */
@@ -192,6 +193,36 @@ static void fill_memory(NwTrainPage *self)
   gtk_label_set_text(GTK_LABEL(self->memory), text);
 }
 
+enum { SETTLE_MS = 900 };
+
+static gboolean on_settled(gpointer data)
+{
+  NwTrainPage *self = data;
+  self->settling = 0;
+  gtk_widget_set_sensitive(self->controls, TRUE);
+  return G_SOURCE_REMOVE;
+}
+
+static void show_controls(NwTrainPage *self, gboolean active, NwTrainerState state)
+{
+  gboolean resumable = !active && (state == NW_TRAINER_STOPPED || state == NW_TRAINER_FAILED);
+  if (!active && gtk_widget_get_visible(self->stop) && self->settling == 0) {
+    gtk_widget_set_sensitive(self->controls, FALSE);
+    self->settling = g_timeout_add(SETTLE_MS, on_settled, self);
+  }
+  gtk_widget_set_visible(self->again, resumable);
+  gtk_widget_set_visible(self->train, !active);
+  if (resumable) /* one blue button */
+    gtk_widget_remove_css_class(self->train, "suggested-action");
+  else
+    gtk_widget_add_css_class(self->train, "suggested-action");
+  gtk_widget_set_visible(self->pause, active && state != NW_TRAINER_PAUSED);
+  gtk_widget_set_sensitive(self->pause, state == NW_TRAINER_RUNNING);
+  gtk_widget_set_visible(self->resume, active && state == NW_TRAINER_PAUSED);
+  gtk_widget_set_visible(self->stop, active);
+  gtk_widget_set_sensitive(self->stop, state != NW_TRAINER_STOPPING);
+}
+
 static void fill_state(NwTrainPage *self)
 {
   gboolean active = nw_session_is_active(self->session);
@@ -213,12 +244,7 @@ static void fill_state(NwTrainPage *self)
   const char *obstacle = active ? NULL : nw_project_obstacle(self->project, NULL);
   gtk_label_set_text(GTK_LABEL(self->obstacle), obstacle != NULL ? obstacle : "");
   gtk_widget_set_visible(self->obstacle, obstacle != NULL);
-  gtk_widget_set_visible(self->train, !active);
-  gtk_widget_set_visible(self->pause, active && state != NW_TRAINER_PAUSED);
-  gtk_widget_set_sensitive(self->pause, state == NW_TRAINER_RUNNING);
-  gtk_widget_set_visible(self->resume, active && state == NW_TRAINER_PAUSED);
-  gtk_widget_set_visible(self->stop, active);
-  gtk_widget_set_sensitive(self->stop, state != NW_TRAINER_STOPPING);
+  show_controls(self, active, state);
   nw_train_settings_set_locked(NW_TRAIN_SETTINGS(self->settings), active);
   fill_memory(self);
   fill_figures(self);
@@ -397,11 +423,15 @@ static GtkWidget *build_head(NwTrainPage *self)
 
   self->controls = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
   self->train = action_button("media-playback-start-symbolic", _("Train"), "win.train", "suggested-action");
+  gtk_widget_set_tooltip_text(self->train, _("Start a new run (F5)"));
+  self->again =
+      action_button("media-playback-start-symbolic", _("Resume"), "win.resume-run", "suggested-action");
+  gtk_widget_set_tooltip_text(self->again, _("Go on exactly where the last checkpoint stood"));
   self->pause = action_button("media-playback-pause-symbolic", _("Pause"), "win.pause", NULL);
   self->resume = action_button("media-playback-start-symbolic", _("Continue"), "win.continue", NULL);
   self->stop = action_button("media-playback-stop-symbolic", _("Stop"), "win.stop", "stop");
   gtk_widget_set_tooltip_text(self->stop, _("Stops within one batch; everything is kept and can be resumed"));
-  GtkWidget *buttons[] = {self->train, self->pause, self->resume, self->stop};
+  GtkWidget *buttons[] = {self->again, self->train, self->pause, self->resume, self->stop};
   for (guint i = 0; i < G_N_ELEMENTS(buttons); i++)
     gtk_box_append(GTK_BOX(self->controls), buttons[i]);
   gtk_box_append(GTK_BOX(head), self->controls);
@@ -484,6 +514,7 @@ void nw_train_page_set_narrow(NwTrainPage *page, gboolean narrow)
 static void nw_train_page_dispose(GObject *object)
 {
   NwTrainPage *self = NW_TRAIN_PAGE(object);
+  g_clear_handle_id(&self->settling, g_source_remove);
   for (guint i = 0; i < 3; i++)
     g_clear_signal_handler(&self->handlers[i], self->session);
   for (guint i = 3; i < 6; i++)
