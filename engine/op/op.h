@@ -203,6 +203,17 @@ const char *nw_torch_attr(NwTorchWriter *writer, const char *key);
 void nw_torch_line(NwTorchWriter *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *nw_torch_output(NwTorchWriter *writer);
 
+/* What onnx_write works with; engine/io/onnx-code.c defines it. Spec of the value at an input port, for a
+ * batch of one (ndim -1: absent); the version that is written; statements in the language of NwOp's `onnx`.
+ */
+typedef struct NwOnnxWriter NwOnnxWriter;
+NwSpec nw_onnx_spec(NwOnnxWriter *writer, int port);
+int nw_onnx_opset(NwOnnxWriter *writer);
+/* "[0, 3, 8, 8]": a spec's sizes, the batch left as it is; returns text. */
+const char *nw_onnx_sizes(const NwSpec *spec, char *text, size_t n);
+NwStatus nw_onnx_put(NwOnnxWriter *writer, NwError *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 struct NwOp {
   const char *id; /* stable, in files: "conv2d" */
   int version;
@@ -243,6 +254,14 @@ struct NwOp {
    * irregular ones. NULL: cannot be exported (composites go through expand). */
   const char *torchscript;
   NwStatus (*torchscript_write)(NwTorchWriter *writer, const NwOp *op, const void *attrs, NwError *error);
+  /* ONNX: statements "Type(inputs) name=value name=value", with "; " between them; "half = Type(...)" names a
+   * value for those behind it, and the last one, without a name, is output 0. Inputs: $x (ports; "" when
+   * absent, all values of a variadic one), a named value, a number with a point (a constant), [1, $key]
+   * (whole numbers, attributes spread out). Values: a number, "text", [..], or $key (an attribute). "$x"
+   * alone: nothing happens in evaluation. Or a function for the irregular ones. NULL: cannot be exported
+   * (composites go through expand). */
+  const char *onnx;
+  NwStatus (*onnx_write)(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error);
   const NwOpCase *cases;
   int n_cases;
 };

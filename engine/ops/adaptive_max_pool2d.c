@@ -130,6 +130,25 @@ static const NwOpCase cases[] = {{"", "2x16x7x7"},
                                  {"output_size=5x1", "2x3x4x6"},
                                  {"output_size=2", "3x8x4x4"}};
 
+/* Windows of one size only: where the picture is no multiple of the wanted size, ONNX has no words for it. */
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const AdaptivePool *a = attrs;
+  NwSpec x = nw_onnx_spec(writer, 0);
+  long long h = a->output_size.v[0], w = a->output_size.v[1];
+  if (h == 1 && w == 1)
+    return nw_onnx_put(writer, error, "GlobalMaxPool($x)");
+  if (x.dims[2] % h != 0 || x.dims[3] % w != 0)
+    return nw_fail(
+        error, NW_UNSUPPORTED,
+        "ONNX cannot pool %lld×%lld to %lld×%lld: the sizes are no multiples. Choose another output "
+        "size.",
+        (long long)x.dims[2], (long long)x.dims[3], h, w);
+  return nw_onnx_put(writer, error, "MaxPool($x) kernel_shape=[%lld, %lld] strides=[%lld, %lld]",
+                     (long long)x.dims[2] / h, (long long)x.dims[3] / w, (long long)x.dims[2] / h,
+                     (long long)x.dims[3] / w);
+}
+
 const NwOp nw_ops_adaptive_max_pool2d[] = {
     {.id = "adaptive_max_pool2d",
      .version = 1,
@@ -145,6 +164,7 @@ const NwOp nw_ops_adaptive_max_pool2d[] = {
      .grad = rule,
      .cost = cost,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("adaptive_max_pool2d_grad", grad_in, grad_out), NW_ATTRS(AdaptivePool, attrs_rows),

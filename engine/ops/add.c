@@ -85,6 +85,7 @@ const NwOp nw_ops_add[] = {
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
      NW_FUSIONS(fusions),
+     .onnx = "Add($x, $other)",
      .torchscript = "torch.add($x, $other)",
      NW_CASES(cases)},
     {NW_INTERNAL("add_relu", add_in, nw_activation_out), .flags = NW_OP_INPLACE | NW_OP_COMMUTATIVE,

@@ -235,6 +235,25 @@ static const NwOpCase adaptive_cases[] = {{"", "2x16x7x7"},
                                           {"output_size=5x1", "2x3x4x6"},
                                           {"output_size=2", "3x8x4x4"}};
 
+/* Windows of one size only: where the picture is no multiple of the wanted size, ONNX has no words for it. */
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const AdaptivePool *a = attrs;
+  NwSpec x = nw_onnx_spec(writer, 0);
+  long long h = a->output_size.v[0], w = a->output_size.v[1];
+  if (h == 1 && w == 1)
+    return nw_onnx_put(writer, error, "GlobalAveragePool($x)");
+  if (x.dims[2] % h != 0 || x.dims[3] % w != 0)
+    return nw_fail(
+        error, NW_UNSUPPORTED,
+        "ONNX cannot pool %lld×%lld to %lld×%lld: the sizes are no multiples. Choose another output "
+        "size.",
+        (long long)x.dims[2], (long long)x.dims[3], h, w);
+  return nw_onnx_put(writer, error, "AveragePool($x) kernel_shape=[%lld, %lld] strides=[%lld, %lld]",
+                     (long long)x.dims[2] / h, (long long)x.dims[3] / w, (long long)x.dims[2] / h,
+                     (long long)x.dims[3] / w);
+}
+
 const NwOp nw_ops_avg_pool2d[] = {
     {.id = "avg_pool2d",
      .version = 1,
@@ -252,6 +271,8 @@ const NwOp nw_ops_avg_pool2d[] = {
      .grad = rule,
      .cost = cost,
      NW_KERNELS(pool_kernels),
+     .onnx = "AveragePool($x) kernel_shape=$kernel_size strides=$stride pads=[$padding, $padding] "
+             "ceil_mode=$ceil_mode count_include_pad=$count_include_pad",
      .torchscript =
          "torch.avg_pool2d($x, $kernel_size, $stride, $padding, $ceil_mode, $count_include_pad, None)",
      NW_CASES(avg_cases)},
@@ -271,6 +292,7 @@ const NwOp nw_ops_avg_pool2d[] = {
      .grad = rule,
      .cost = cost,
      NW_KERNELS(pool_kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.adaptive_avg_pool2d($x, $output_size)",
      NW_CASES(adaptive_cases)},
     {NW_INTERNAL("adaptive_avg_pool2d_grad", grad_in, grad_out), NW_ATTRS(AdaptivePool, adaptive_attrs),

@@ -188,7 +188,8 @@ NW_INLINE void settle(const Norm *m, int64_t c, double *mean, double *var, doubl
   double count = (double)(m->n * m->area), k = m->attrs->momentum;
   *invstd = 1 / sqrt(*var + m->attrs->eps);
   nw_put(running_mean, c, (1 - k) * nw_get(running_mean, c, wide) + k * *mean, wide);
-  nw_put(running_var, c, (1 - k) * nw_get(running_var, c, wide) + k * *var * (count > 1 ? count / (count - 1) : 1), wide);
+  nw_put(running_var, c,
+         (1 - k) * nw_get(running_var, c, wide) + k * *var * (count > 1 ? count / (count - 1) : 1), wide);
   if (call->out_data[1])
     nw_put(call->out_data[1], c, *mean, wide);
   if (call->out_data[2])
@@ -517,6 +518,19 @@ static const NwOpCase norm_cases[] = {
 #define ATTRS                                                                                                \
   .attrs = nw_batch_norm2d_attrs, .n_attrs = NW_BATCH_NORM2D_ATTRS, .attrs_size = sizeof(NwBatchNorm2d)
 
+/* ONNX knows no norm without scale and offset. */
+static NwStatus norm_onnx(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  NwSpec weight = nw_onnx_spec(writer, NW_BN_WEIGHT);
+  if (nw_spec_present(&weight))
+    return nw_onnx_put(writer, error,
+                       "BatchNormalization($x, $weight, $bias, $running_mean, $running_var) epsilon=$eps");
+  return nw_onnx_put(writer, error,
+                     "mean = Unsqueeze($running_mean, [1, 2]); middle = Sub($x, mean); "
+                     "var = Unsqueeze($running_var, [1, 2]); sum = Add(var, $eps); root = Sqrt(sum); "
+                     "Div(middle, root)");
+}
+
 const NwOp nw_ops_batch_norm2d[] = {
     {.id = "batch_norm2d",
      .version = 1,
@@ -538,6 +552,7 @@ const NwOp nw_ops_batch_norm2d[] = {
      .cost = norm_cost,
      NW_KERNELS(norm_kernels),
      NW_FUSIONS(norm_fusions),
+     .onnx_write = norm_onnx,
      .torchscript_write = norm_write,
      NW_CASES(norm_cases)},
     {NW_INTERNAL("batch_norm2d_relu", norm_in, norm_out), ATTRS, .infer = norm_infer, .cost = norm_cost,

@@ -45,6 +45,17 @@ static NwStatus run(const NwCall *call, void *state, NwError *error)
 static const NwKernel kernels[] = {NW_PLAIN(run)};
 static const NwOpCase cases[] = {{"", "2x8x3x3"}, {"groups=3", "1x12x2x5"}, {"groups=1", "2x3x2x2"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  long long groups = ((const Shuffle *)attrs)->groups, channels = nw_onnx_spec(writer, 0).dims[1],
+            height = nw_onnx_spec(writer, 0).dims[2], width = nw_onnx_spec(writer, 0).dims[3];
+  return nw_onnx_put(
+      writer, error,
+      "split = Reshape($x, [0, %lld, %lld, %lld]); dealt = Transpose(split) perm=[0, 2, 1, 3]; "
+      "Reshape(dealt, [0, %lld, %lld, %lld])",
+      groups, channels / groups, height * width, channels, height, width);
+}
+
 const NwOp nw_ops_channel_shuffle[] = {
     {.id = "channel_shuffle",
      .version = 1,
@@ -60,6 +71,7 @@ const NwOp nw_ops_channel_shuffle[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.channel_shuffle($x, $groups)",
      NW_CASES(cases)},
 };

@@ -166,6 +166,7 @@ const NwOp nw_ops_concat[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(concat_kernels),
+     .onnx = "Concat($x) axis=1",
      .torchscript = "torch.cat($x, 1)",
      NW_CASES(cases)},
     {NW_INTERNAL("concat_slice", slice_in, slice_out), NW_ATTRS(Slice, slice_attrs), .infer = slice_infer,

@@ -520,6 +520,8 @@ const NwOp nw_ops_conv2d[] = {
      .cost = conv_cost,
      NW_KERNELS(conv_kernels),
      NW_FUSIONS(conv_fusions),
+     .onnx = "Conv($x, $weight, $bias) kernel_shape=$kernel_size strides=$stride pads=[$padding, $padding] "
+             "dilations=$dilation group=$groups",
      .torchscript = "torch.conv2d($x, $weight, $bias, $stride, $padding, $dilation, $groups)",
      NW_CASES(conv_cases)},
     {NW_INTERNAL("conv2d_grad_x", grad_x_in, grad_x_out), NW_ATTRS(NwConv2d, conv_attrs), .grad = grad_x_rule,

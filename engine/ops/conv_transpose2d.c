@@ -88,6 +88,8 @@ const NwOp nw_ops_conv_transpose2d[] = {
      NW_PORTS_AND(ports_in, ports_out),
      NW_ATTRS(ConvTranspose2d, attrs_rows),
      NW_COMPOSITE_ROW(draw),
+     .onnx = "ConvTranspose($x, $weight, $bias) kernel_shape=$kernel_size strides=$stride "
+             "pads=[$padding, $padding] dilations=$dilation group=$groups output_padding=$output_padding",
      .torchscript =
          "torch.conv_transpose2d($x, $weight, $bias, $stride, $padding, $output_padding, $groups, $dilation)",
      NW_CASES(cases)},

@@ -95,6 +95,7 @@ const NwOp nw_ops_dropout[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "$x",
      .torchscript = "torch.dropout($x, $p, $training)",
      NW_CASES(cases)},
 };

@@ -87,6 +87,7 @@ const NwOp nw_ops_dropout2d[] = {
      .grad = nw_chance_rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "$x",
      .torchscript = "torch.feature_dropout($x, $p, $training)",
      NW_CASES(cases)},
 };

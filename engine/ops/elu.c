@@ -40,6 +40,7 @@ const NwOp nw_ops_elu[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "Elu($x) alpha=$alpha",
      .torchscript = "torch.elu($x, $alpha, 1, 1)",
      NW_CASES(cases)},
     {NW_INTERNAL("elu_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

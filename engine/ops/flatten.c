@@ -77,6 +77,15 @@ static const NwKernel kernels[] = {NW_PLAIN(copy)};
 static const NwOpCase cases[] = {
     {"", "2x3x4x5"}, {"", "3x1x1x1"}, {"start_dim=2", "2x3x4x5"}, {"start_dim=0", "2x7"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  static const char *const zeros = "0, 0, 0, 0, 0, 0, 0, 0, ";
+  int64_t start = ((const Flatten *)attrs)->start_dim;
+  if (start == 1)
+    return nw_onnx_put(writer, error, "Flatten($x) axis=1");
+  return nw_onnx_put(writer, error, "Reshape($x, [%.*s-1])", (int)(start * 3), zeros);
+}
+
 const NwOp nw_ops_flatten[] = {
     {.id = "flatten",
      .version = 1,
@@ -92,6 +101,7 @@ const NwOp nw_ops_flatten[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.flatten($x, $start_dim)",
      NW_CASES(cases)},
     {NW_INTERNAL("flatten_grad", grad_in, grad_out), .flags = NW_OP_INPLACE, NW_ATTRS(Flatten, attrs_rows),

@@ -55,6 +55,18 @@ static const NwKernel kernels[] = {NW_SIMPLE_ANY(gelu_simple), NW_PLAIN(gelu_pla
 static const NwKernel grad_kernels[] = {NW_SIMPLE_ANY(gelu_grad_simple), NW_PLAIN(gelu_grad_plain)};
 static const NwOpCase cases[] = {{"", "2x8x5x7"}, {"approximate=tanh", "3x13"}, {"", "1x3x4x4"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  return nw_onnx_put(
+      writer, error, "%s",
+      ((const Gelu *)attrs)->approximate == NONE
+          ? "small = Mul($x, 0.70710678118654752); erf = Erf(small); share = Add(erf, 1.0); "
+            "part = Mul($x, share); Mul(part, 0.5)"
+          : "square = Mul($x, $x); cube = Mul(square, $x); bent = Mul(cube, 0.044715); sum = Add($x, bent); "
+            "inner = Mul(sum, 0.7978845608028654); curve = Tanh(inner); share = Add(curve, 1.0); "
+            "part = Mul($x, share); Mul(part, 0.5)");
+}
+
 const NwOp nw_ops_gelu[] = {
     {.id = "gelu",
      .version = 1,
@@ -71,6 +83,7 @@ const NwOp nw_ops_gelu[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("gelu_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

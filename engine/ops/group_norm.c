@@ -82,6 +82,26 @@ static const NwOpCase cases[] = {{"num_groups=2", "2x6x3x4 6 6"},
                                  {"num_groups=3 affine=false", "2x9x3 - -"},
                                  {"num_groups=4 eps=1e-2", "3x16 16 16"}};
 
+/* InstanceNormalization over groups laid side by side; ONNX has a group norm of its own only from 18 on. */
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  NwSpec x = nw_onnx_spec(writer, 0), weight = nw_onnx_spec(writer, NW_SETS_WEIGHT);
+  NW_TRY(
+      nw_onnx_put(writer, error,
+                  "sets = Reshape($x, [0, $num_groups, -1]); mean = ReduceMean(sets) axes=[-1] keepdims=1; "
+                  "middle = Sub(sets, mean); square = Mul(middle, middle); "
+                  "var = ReduceMean(square) axes=[-1] keepdims=1; sum = Add(var, $eps); root = Sqrt(sum); "
+                  "flat = Div(middle, root); normed = Reshape(flat, %s)",
+                  nw_onnx_sizes(&x, (char[200]){0}, 200)));
+  if (!nw_spec_present(&weight))
+    return nw_onnx_put(writer, error, "Identity(normed)");
+  const char *ones = x.ndim == 4 ? ", 1, 1" : x.ndim == 3 ? ", 1" : "";
+  return nw_onnx_put(writer, error,
+                     "w = Reshape($weight, [-1%s]); b = Reshape($bias, [-1%s]); scaled = Mul(normed, w); "
+                     "Add(scaled, b)",
+                     ones, ones);
+}
+
 const NwOp nw_ops_group_norm[] = {
     {.id = "group_norm",
      .version = 1,
@@ -101,6 +121,7 @@ const NwOp nw_ops_group_norm[] = {
      .grad = nw_sets_rule,
      .cost = nw_sets_cost,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.group_norm($x, $num_groups, $weight, $bias, $eps, True)",
      NW_CASES(cases)},
     {NW_INTERNAL("group_norm_grad", nw_sets_grad_in, nw_sets_grad_out), NW_ATTRS(GroupNorm, attrs_rows),

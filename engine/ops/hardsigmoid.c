@@ -32,6 +32,7 @@ const NwOp nw_ops_hardsigmoid[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "HardSigmoid($x) alpha=0.16666667163372040 beta=0.5",
      .torchscript = "torch.hardsigmoid($x)",
      NW_CASES(nw_activation_cases)},
     {NW_INTERNAL("hardsigmoid_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -30,6 +30,7 @@ const NwOp nw_ops_hardswish[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "gate = HardSigmoid($x) alpha=0.16666667163372040 beta=0.5; Mul($x, gate)",
      .torchscript = "torch.hardswish($x)",
      NW_CASES(nw_activation_cases)},
     {NW_INTERNAL("hardswish_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -73,6 +73,17 @@ NW_SETS_KERNELS(sets_of)
 static const NwOpCase cases[] = {
     {"affine=true", "2x5x3x4 5 5"}, {"", "1x24x2x5 - -"}, {"affine=true eps=1e-2", "2x9x1x7 9 9"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  NwSpec weight = nw_onnx_spec(writer, NW_SETS_WEIGHT);
+  if (nw_spec_present(&weight))
+    return nw_onnx_put(writer, error, "InstanceNormalization($x, $weight, $bias) epsilon=$eps");
+  return nw_onnx_put(writer, error,
+                     "mean = ReduceMean($x) axes=[2, 3] keepdims=1; middle = Sub($x, mean); "
+                     "square = Mul(middle, middle); var = ReduceMean(square) axes=[2, 3] keepdims=1; "
+                     "sum = Add(var, $eps); root = Sqrt(sum); Div(middle, root)");
+}
+
 const NwOp nw_ops_instance_norm2d[] = {
     {.id = "instance_norm2d",
      .version = 1,
@@ -91,6 +102,7 @@ const NwOp nw_ops_instance_norm2d[] = {
      .grad = nw_sets_rule,
      .cost = nw_sets_cost,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.instance_norm($x, $weight, $bias, None, None, True, 0.1, $eps, True)",
      NW_CASES(cases)},
     {NW_INTERNAL("instance_norm2d_grad", nw_sets_grad_in, nw_sets_grad_out),

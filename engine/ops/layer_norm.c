@@ -97,6 +97,23 @@ static const NwOpCase cases[] = {{"", "3x13 13 13"},
                                  {"elementwise_affine=false", "4x9 - -"},
                                  {"sizes=3", "2x3x4x5 3x4x5 3x4x5"}};
 
+/* LayerNormalization came with 17. */
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  NwSpec weight = nw_onnx_spec(writer, NW_SETS_WEIGHT);
+  bool affine = nw_spec_present(&weight);
+  int sizes = (int)((const LayerNorm *)attrs)->sizes;
+  static const char *const axes[] = {"", "[-1]", "[-2, -1]", "[-3, -2, -1]"};
+  if (affine && nw_onnx_opset(writer) >= 17)
+    return nw_onnx_put(writer, error, "LayerNormalization($x, $weight, $bias) axis=-%d epsilon=$eps", sizes);
+  return nw_onnx_put(writer, error,
+                     "mean = ReduceMean($x) axes=%s keepdims=1; middle = Sub($x, mean); "
+                     "square = Mul(middle, middle); var = ReduceMean(square) axes=%s keepdims=1; "
+                     "sum = Add(var, $eps); root = Sqrt(sum); flat = Div(middle, root); %s",
+                     axes[sizes], axes[sizes],
+                     affine ? "scaled = Mul(flat, $weight); Add(scaled, $bias)" : "Identity(flat)");
+}
+
 const NwOp nw_ops_layer_norm[] = {
     {.id = "layer_norm",
      .version = 1,
@@ -115,6 +132,7 @@ const NwOp nw_ops_layer_norm[] = {
      .grad = nw_sets_rule,
      .cost = nw_sets_cost,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("layer_norm_grad", nw_sets_grad_in, nw_sets_grad_out), NW_ATTRS(LayerNorm, attrs_rows),

@@ -83,6 +83,19 @@ static const NwOpCase cases[] = {{"", "2x5x3x4 5 5"},
                                  {"affine=false", "2x9x1x1 - -"},
                                  {"", "3x16x1x2 16 16"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  NwSpec weight = nw_onnx_spec(writer, NW_SETS_WEIGHT);
+  return nw_onnx_put(writer, error,
+                     "mean = ReduceMean($x) axes=[1] keepdims=1; middle = Sub($x, mean); "
+                     "square = Mul(middle, middle); var = ReduceMean(square) axes=[1] keepdims=1; "
+                     "sum = Add(var, $eps); root = Sqrt(sum); flat = Div(middle, root); %s",
+                     nw_spec_present(&weight)
+                         ? "w = Reshape($weight, [-1, 1, 1]); b = Reshape($bias, [-1, 1, 1]); "
+                           "scaled = Mul(flat, w); Add(scaled, b)"
+                         : "Identity(flat)");
+}
+
 const NwOp nw_ops_layer_norm2d[] = {
     {.id = "layer_norm2d",
      .version = 1,
@@ -101,6 +114,7 @@ const NwOp nw_ops_layer_norm2d[] = {
      .grad = nw_sets_rule,
      .cost = nw_sets_cost,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("layer_norm2d_grad", nw_sets_grad_in, nw_sets_grad_out), NW_ATTRS(LayerNorm2d, attrs_rows),

@@ -43,6 +43,7 @@ const NwOp nw_ops_leaky_relu[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "LeakyRelu($x) alpha=$negative_slope",
      .torchscript = "torch.leaky_relu($x, $negative_slope)",
      NW_CASES(cases)},
     {NW_INTERNAL("leaky_relu_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -301,6 +301,17 @@ static const NwOpCase linear_cases[] = {
     {"out_features=65", "17x300 65x300 65"},
 };
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  if (nw_onnx_spec(writer, 0).ndim == 2)
+    return nw_onnx_put(writer, error, "Gemm($x, $weight, $bias) transB=1");
+  NwSpec bias = nw_onnx_spec(writer, 2);
+  return nw_onnx_put(writer, error, "%s",
+                     nw_spec_present(&bias)
+                         ? "turned = Transpose($weight) perm=[1, 0]; y = MatMul($x, turned); Add(y, $bias)"
+                         : "turned = Transpose($weight) perm=[1, 0]; MatMul($x, turned)");
+}
+
 const NwOp nw_ops_linear[] = {
     {.id = "linear",
      .version = 1,
@@ -318,6 +329,7 @@ const NwOp nw_ops_linear[] = {
      .cost = linear_cost,
      NW_KERNELS(forward_kernels),
      NW_FUSIONS(linear_fusions),
+     .onnx_write = onnx_write,
      .torchscript = "torch.linear($x, $weight, $bias)",
      NW_CASES(linear_cases)},
     {NW_INTERNAL("linear_relu", linear_in, linear_out), NW_ATTRS(Linear, linear_attrs), .infer = linear_infer,

@@ -106,6 +106,7 @@ const NwOp nw_ops_log_softmax[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "LogSoftmax($x) axis=$dim",
      .torchscript = "torch.log_softmax($x, $dim)",
      NW_CASES(cases)},
     {NW_INTERNAL("log_softmax_grad", nw_activation_grad_in, nw_activation_grad_out),

@@ -414,6 +414,8 @@ const NwOp nw_ops_max_pool2d[] = {
      .grad = rule,
      .cost = cost,
      NW_KERNELS(pool_kernels),
+     .onnx = "MaxPool($x) kernel_shape=$kernel_size strides=$stride pads=[$padding, $padding] "
+             "dilations=$dilation ceil_mode=$ceil_mode",
      .torchscript = "torch.max_pool2d($x, $kernel_size, $stride, $padding, $dilation, $ceil_mode)",
      NW_CASES(cases)},
     {NW_INTERNAL("max_pool2d_grad", grad_in, grad_out), NW_ATTRS(MaxPool2d, attrs_rows), .infer = grad_infer,

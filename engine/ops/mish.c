@@ -31,6 +31,7 @@ const NwOp nw_ops_mish[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "soft = Softplus($x); gate = Tanh(soft); Mul($x, gate)",
      .torchscript = "torch.mish($x)",
      NW_CASES(nw_activation_cases)},
     {NW_INTERNAL("mish_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

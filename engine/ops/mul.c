@@ -204,6 +204,7 @@ const NwOp nw_ops_mul[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "Mul($x, $other)",
      .torchscript = "torch.mul($x, $other)",
      NW_CASES(cases)},
     {NW_INTERNAL("mul_reduce", reduce_in, reduce_out), .infer = reduce_infer, NW_KERNELS(reduce_kernels)},

@@ -94,6 +94,13 @@ static const NwOpCase cases[] = {{"", "2x3x4x5"},
                                  {"first=2 second=1", "2x5x3"},
                                  {"first=1 second=3 third=2", "1x2x3x4"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  return nw_onnx_put(writer, error, "%s",
+                     nw_onnx_spec(writer, 0).ndim == 4 ? "Transpose($x) perm=[0, $first, $second, $third]"
+                                                       : "Transpose($x) perm=[0, $first, $second]");
+}
+
 const NwOp nw_ops_permute[] = {
     {.id = "permute",
      .version = 1,
@@ -110,6 +117,7 @@ const NwOp nw_ops_permute[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
 };

@@ -118,6 +118,7 @@ const NwOp nw_ops_pictures[] = {
      .torch = "the x of forward(x)",
      NW_OUTPUTS(input_out),
      .infer = input_infer,
+     .onnx = "$x",
      .torchscript = "x"},
     {NW_INTERNAL("normalize_u8", normalize_in, normalize_out), .infer = normalize_infer,
      NW_KERNELS(normalize_kernels), NW_CASES(normalize_cases)},

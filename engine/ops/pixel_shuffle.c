@@ -94,6 +94,7 @@ const NwOp nw_ops_pixel_shuffle[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(kernels),
+     .onnx = "DepthToSpace($x) blocksize=$upscale_factor mode=\"CRD\"",
      .torchscript = "torch.pixel_shuffle($x, $upscale_factor)",
      NW_CASES(cases)},
     {NW_INTERNAL("pixel_shuffle_grad", ports_in, ports_out), NW_ATTRS(Shuffle, attrs_rows),

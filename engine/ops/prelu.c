@@ -258,6 +258,15 @@ static const NwKernel grad_kernels[] = {
 static const NwOpCase cases[] = {
     {"", "2x8x5x7 1"}, {"num_parameters=6", "3x6x4x4 6"}, {"num_parameters=13", "3x13 13"}, {"", "2x3x5 1"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  return nw_onnx_put(
+      writer, error, "%s",
+      nw_onnx_spec(writer, 0).ndim == 4   ? "slope = Reshape($weight, [-1, 1, 1]); PRelu($x, slope)"
+      : nw_onnx_spec(writer, 0).ndim == 3 ? "slope = Reshape($weight, [-1, 1]); PRelu($x, slope)"
+                                          : "PRelu($x, $weight)");
+}
+
 const NwOp nw_ops_prelu[] = {
     {.id = "prelu",
      .version = 1,
@@ -276,6 +285,7 @@ const NwOp nw_ops_prelu[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.prelu($x, $weight)",
      NW_CASES(cases)},
     {NW_INTERNAL("prelu_grad", grad_in, grad_out), NW_ATTRS(Prelu, attrs_rows), .infer = grad_infer,

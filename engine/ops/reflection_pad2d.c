@@ -64,6 +64,13 @@ static const NwOpCase cases[] = {{"", "2x3x4x5"},
                                  {"padding=0", "2x8x3x3"},
                                  {"padding=3x0x1x0", "1x3x4x4"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const int64_t *p = ((const Pad *)attrs)->padding.v; /* left, right, top, bottom */
+  return nw_onnx_put(writer, error, "Pad($x, [0, 0, %lld, %lld, 0, 0, %lld, %lld]) mode=\"reflect\"",
+                     (long long)p[2], (long long)p[0], (long long)p[3], (long long)p[1]);
+}
+
 const NwOp nw_ops_reflection_pad2d[] = {
     {.id = "reflection_pad2d",
      .version = 1,
@@ -78,6 +85,7 @@ const NwOp nw_ops_reflection_pad2d[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(mirror_kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.reflection_pad2d($x, $padding)",
      NW_CASES(cases)},
     {NW_INTERNAL("reflection_pad2d_grad", nw_taps_grad_in, nw_taps_grad_out), NW_ATTRS(Pad, attrs_rows),

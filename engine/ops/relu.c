@@ -39,6 +39,7 @@ const NwOp nw_ops_relu[] = {
      .grad = relu_rule,
      .cost = nw_cost_elements,
      NW_KERNELS(relu_kernels),
+     .onnx = "Relu($x)",
      .torchscript = "torch.relu($x)",
      NW_CASES(nw_activation_cases)},
     {NW_INTERNAL("relu_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -30,6 +30,7 @@ const NwOp nw_ops_relu6[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "Clip($x, 0.0, 6.0)",
      .torchscript = "torch.hardtanh($x, 0., 6.)",
      NW_CASES(cases)},
     {NW_INTERNAL("relu6_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -118,8 +118,8 @@ static const NwOpCase add_cases[] = {{"", "2x3x4x5 3x1x1"}, {"", "2x4x5 1x4x5"},
 
 const NwOp nw_ops_repeat[] = {
     {NW_INTERNAL("add_repeat", add_in, one_out), .flags = NW_OP_INPLACE, .infer = add_infer, .grad = add_rule,
-     .cost = nw_cost_elements, NW_KERNELS(add_kernels), .torchscript = "torch.add($x, $other)",
-     NW_CASES(add_cases)},
+     .onnx = "Add($x, $other)", .cost = nw_cost_elements, NW_KERNELS(add_kernels),
+     .torchscript = "torch.add($x, $other)", NW_CASES(add_cases)},
     {NW_INTERNAL("sum_repeat", sum_in, one_out), .infer = sum_infer, NW_KERNELS(sum_kernels)},
     {NW_INTERNAL("blank", blank_in, one_out), .attrs_size = sizeof(NwView), .infer = blank_infer,
      NW_KERNELS(blank_kernels)},

@@ -134,6 +134,27 @@ static const NwKernel kernels[] = {NW_PLAIN(copy)};
 static const NwOpCase cases[] = {
     {"", "2x3x4x5"}, {"shape=5x12x0", "2x3x4x5"}, {"shape=4x-1x3", "3x24"}, {"shape=-1x0x0", "2x3x1x4"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const Reshape *a = attrs;
+  char sizes[96] = ", -1";
+  size_t used = 0;
+  for (int i = 0; i < 3 && a->shape.v[i] != 0; i++)
+    used += (size_t)snprintf(sizes + used, sizeof sizes - used, ", %lld", (long long)a->shape.v[i]);
+  return nw_onnx_put(writer, error, "Reshape($x, [0%s])", sizes);
+}
+
+/* The first size is left open: it is the batch, or counts with it. */
+static NwStatus onnx_view(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const NwView *a = attrs;
+  char sizes[200] = "";
+  size_t used = 0;
+  for (int i = 1; i < a->ndim; i++)
+    used += (size_t)snprintf(sizes + used, sizeof sizes - used, ", %lld", (long long)a->dims[i]);
+  return nw_onnx_put(writer, error, "Reshape($x, [-1%s])", sizes);
+}
+
 const NwOp nw_ops_reshape[] = {
     {.id = "reshape",
      .version = 1,
@@ -150,9 +171,11 @@ const NwOp nw_ops_reshape[] = {
      .infer = infer,
      .grad = nw_view_back,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("view", ports_in, ports_out), .flags = NW_OP_INPLACE, .attrs_size = sizeof(NwView),
-     .infer = view_infer, .grad = nw_view_back, NW_KERNELS(kernels), .torchscript_write = view_write},
+     .infer = view_infer, .grad = nw_view_back, NW_KERNELS(kernels), .onnx_write = onnx_view,
+     .torchscript_write = view_write},
 };
 NW_OPS_END(reshape);

@@ -32,6 +32,7 @@ const NwOp nw_ops_selu[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "Selu($x)",
      .torchscript = "torch.selu($x)",
      NW_CASES(nw_activation_cases)},
     {NW_INTERNAL("selu_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -30,6 +30,7 @@ const NwOp nw_ops_sigmoid[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "Sigmoid($x)",
      .torchscript = "torch.sigmoid($x)",
      NW_CASES(nw_activation_cases)},
     {NW_INTERNAL("sigmoid_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -134,6 +134,7 @@ const NwOp nw_ops_softmax[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "Softmax($x) axis=$dim",
      .torchscript = "torch.softmax($x, $dim)",
      NW_CASES(cases)},
     {NW_INTERNAL("softmax_grad", nw_activation_grad_in, nw_activation_grad_out),

@@ -29,6 +29,18 @@ static const NwKernel kernels[] = {NW_SIMPLE_PLAIN(softplus_simple), NW_PLAIN(so
 static const NwKernel grad_kernels[] = {NW_SIMPLE_ANY(softplus_grad_simple), NW_PLAIN(softplus_grad_plain)};
 static const NwOpCase cases[] = {{"", "2x8x5x7"}, {"beta=3 threshold=1", "3x13"}, {"beta=0.5", "1x3x4x4"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const Softplus *a = attrs;
+  if (a->threshold < 15) /* beyond, both are the same number */
+    return nw_onnx_put(writer, error,
+                       "steep = Mul($x, $beta); soft = Softplus(steep); bent = Div(soft, $beta); "
+                       "far = Greater(steep, $threshold); Where(far, $x, bent)");
+  if (a->beta == 1)
+    return nw_onnx_put(writer, error, "Softplus($x)");
+  return nw_onnx_put(writer, error, "steep = Mul($x, $beta); soft = Softplus(steep); Div(soft, $beta)");
+}
+
 const NwOp nw_ops_softplus[] = {
     {.id = "softplus",
      .version = 1,
@@ -45,6 +57,7 @@ const NwOp nw_ops_softplus[] = {
      .grad = rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.softplus($x, $beta, $threshold)",
      NW_CASES(cases)},
     {NW_INTERNAL("softplus_grad", nw_activation_grad_in, nw_activation_grad_out), .flags = NW_OP_INPLACE,

@@ -84,6 +84,7 @@ const NwOp nw_ops_stochastic_depth[] = {
      .grad = nw_chance_rule,
      .cost = nw_cost_elements,
      NW_KERNELS(kernels),
+     .onnx = "$x",
      .torchscript_write = write,
      NW_CASES(cases)},
 };

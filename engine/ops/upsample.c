@@ -90,6 +90,17 @@ static const NwOpCase cases[] = {{"", "2x3x4x5"},
                                  {"mode=bilinear scale_factor=2x3 align_corners=true", "1x5x4x3"},
                                  {"mode=bilinear scale_factor=4 align_corners=true", "1x3x1x1"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const Upsample *a = attrs;
+  long long h = a->scale_factor.v[0], w = a->scale_factor.v[1];
+  const char *way = a->mode == NEAREST  ? "mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "
+                                          "nearest_mode=\"floor\""
+                    : !a->align_corners ? "mode=\"linear\" coordinate_transformation_mode=\"half_pixel\""
+                                        : "mode=\"linear\" coordinate_transformation_mode=\"align_corners\"";
+  return nw_onnx_put(writer, error, "Resize($x, , [1.0, 1.0, %lld.0, %lld.0]) %s", h, w, way);
+}
+
 const NwOp nw_ops_upsample[] = {
     {.id = "upsample",
      .version = 1,
@@ -106,6 +117,7 @@ const NwOp nw_ops_upsample[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(tap_kernels),
+     .onnx_write = onnx_write,
      .torchscript_write = write,
      NW_CASES(cases)},
     {NW_INTERNAL("upsample_grad", nw_taps_grad_in, nw_taps_grad_out), NW_ATTRS(Upsample, attrs_rows),

@@ -111,6 +111,13 @@ static const NwOpCase cases[] = {{"", "2x3x4x5"},
                                  {"padding=0", "2x8x3x3"},
                                  {"padding=0x1x0x1", "1x3x4x4"}};
 
+static NwStatus onnx_write(NwOnnxWriter *writer, const NwOp *op, const void *attrs, NwError *error)
+{
+  const int64_t *p = ((const Pad *)attrs)->padding.v; /* left, right, top, bottom */
+  return nw_onnx_put(writer, error, "Pad($x, [0, 0, %lld, %lld, 0, 0, %lld, %lld], 0.0) mode=\"constant\"",
+                     (long long)p[2], (long long)p[0], (long long)p[3], (long long)p[1]);
+}
+
 const NwOp nw_ops_zero_pad2d[] = {
     {.id = "zero_pad2d",
      .version = 1,
@@ -125,6 +132,7 @@ const NwOp nw_ops_zero_pad2d[] = {
      .infer = infer,
      .grad = rule,
      NW_KERNELS(kernels),
+     .onnx_write = onnx_write,
      .torchscript = "torch.constant_pad_nd($x, $padding, 0.)",
      NW_CASES(cases)},
     {NW_INTERNAL("zero_pad2d_grad", grad_in, grad_out), NW_ATTRS(Pad, attrs_rows), .infer = grad_infer,

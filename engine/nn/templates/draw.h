@@ -36,3 +36,33 @@ NwStatus nw_template_resnet_small(NwNetwork *network, int64_t channels, int64_t 
                                   int64_t classes, NwError *error);
 NwStatus nw_template_resnet18(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
                               int64_t classes, NwError *error);
+
+/* Networks of torchvision and of the published EfficientNet-Lite0: known.c. */
+NwStatus nw_template_resnet34(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                              int64_t classes, NwError *error);
+NwStatus nw_template_resnet50(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                              int64_t classes, NwError *error);
+NwStatus nw_template_vgg11(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                           int64_t classes, NwError *error);
+NwStatus nw_template_vgg11_bn(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                              int64_t classes, NwError *error);
+NwStatus nw_template_vgg16(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                           int64_t classes, NwError *error);
+NwStatus nw_template_vgg16_bn(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                              int64_t classes, NwError *error);
+NwStatus nw_template_alexnet(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                             int64_t classes, NwError *error);
+NwStatus nw_template_squeezenet1_0(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                   int64_t classes, NwError *error);
+NwStatus nw_template_squeezenet1_1(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                   int64_t classes, NwError *error);
+NwStatus nw_template_mobilenet_v2(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                  int64_t classes, NwError *error);
+NwStatus nw_template_mobilenet_v3_small(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                        int64_t classes, NwError *error);
+NwStatus nw_template_mobilenet_v3_large(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                        int64_t classes, NwError *error);
+NwStatus nw_template_efficientnet_b0(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                     int64_t classes, NwError *error);
+NwStatus nw_template_efficientnet_lite0(NwNetwork *network, int64_t channels, int64_t height, int64_t width,
+                                        int64_t classes, NwError *error);
