@@ -41,6 +41,13 @@ NwJson *nw_project_to_json(NwProject *project)
                nw_json_set(json, "dataset", nw_json_copy(dataset));
   for (guint i = 0; i < G_N_ELEMENTS(parts) && whole; i++)
     whole = nw_json_set(json, parts[i], nw_json_copy(nw_json_get(state, parts[i])));
+  if (whole && project->weights != NULL) {
+    NwJson *weights = nw_json_object();
+    whole = nw_json_set_string(weights, "path", project->weights) &&
+            nw_json_set_bool(weights, "by_order", project->weights_by_order) &&
+            nw_json_set(json, "weights", nw_json_copy(weights));
+    nw_json_free(weights);
+  }
   nw_json_free(state);
   nw_json_free(dataset);
   if (whole)
@@ -130,6 +137,13 @@ static NwStatus load_json(NwProject *project, const NwJson *json, const char *fo
   g_free(project->name);
   project->name = g_strdup(nw_json_get_string(json, "name", base));
   project->dataset = resolve(folder != NULL ? folder : ".", nw_json_get_string(dataset, "path", NULL));
+  const NwJson *weights = nw_json_get(json, "weights");
+  const char *path = nw_json_get_string(weights, "path", NULL);
+  g_free(project->weights);
+  project->weights = path != NULL && g_str_has_prefix(path, "shipped:")
+                         ? g_strdup(path)
+                         : resolve(folder != NULL ? folder : ".", path);
+  project->weights_by_order = nw_json_get_bool(weights, "by_order", false);
   project->split_seed = (guint64)nw_json_get_int(dataset, "split_seed", 42);
   project->val_share = nw_json_get_real(dataset, "val_share", 0.2);
   nw_project_check(project);

@@ -12,6 +12,8 @@ struct _NwProject {
   NwNetwork *network;
   NwNetworkReport report;
   char *dataset;
+  char *weights; /* what a training begins with; NULL: numbers drawn anew */
+  gboolean weights_by_order;
   NwManifest *manifest;
   guint64 split_seed;
   double val_share;

@@ -30,6 +30,7 @@ static void nw_project_finalize(GObject *object)
   nw_network_report_clear(&self->report);
   nw_network_free(self->network);
   g_free(self->dataset);
+  g_free(self->weights);
   nw_manifest_free(self->manifest);
   nw_preprocessing_free(self->preprocessing);
   nw_train_config_clear(&self->config);

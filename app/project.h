@@ -94,6 +94,16 @@ void nw_project_measure_normalization_async(
     NwProject *project, void (*done)(NwProject *project, const NwError *error, gpointer data), gpointer data);
 NwStatus nw_project_set_split(NwProject *project, guint64 seed, double val_share, NwError *error);
 
+/* --- weights that a training begins with --- */
+/* A file of them (engine/io/weight-plan.h), or "shipped:NAME", one that comes with the program; NULL: numbers
+ * drawn anew. Tried at once: *report (may be NULL, g_free) says what matches; where nothing does, the project
+ * is left as it was. */
+NwStatus nw_project_set_weights(NwProject *project, const char *path, gboolean by_order, char **report,
+                                NwError *error);
+const char *nw_project_weights(NwProject *project, gboolean *by_order); /* by_order may be NULL */
+/* The file itself (g_free); NULL with the error where a shipped one is not there. */
+char *nw_project_weights_file(const char *weights, NwError *error);
+
 /* --- training settings --- */
 const NwTrainConfig *nw_project_config(NwProject *project);
 NwStatus nw_project_set_config(NwProject *project, const char *key, const char *value,

@@ -32,6 +32,8 @@ typedef struct NwWork {
   NwPreprocessing *preprocessing;
   NwTrainConfig config;
   NwModel *model;
+  char *weights; /* that it begins with; NULL: those of the seed */
+  gboolean weights_by_order;
   NwLoader *train, *validation;
   NwTrainer *trainer;
   gint64 *class_counts;

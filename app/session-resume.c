@@ -109,6 +109,8 @@ static NwStatus go_on(NwSession *self, NwProject *project, const Standing *at, g
   NwRunObserver observer = nw_session_observer(self);
   self->work.config.epochs =
       extra_epochs > 0 ? MAX(info->epochs_done, 0) + extra_epochs : info->epochs_wanted;
+  if (at->json != NULL) /* the checkpoint has them all */
+    g_clear_pointer(&self->work.weights, g_free);
   NW_TRY(nw_work_build(&self->work, nw_project_network(project), info->folder, &observer, error));
   if (at->json != NULL)
     NW_TRY(nw_trainer_resume(self->work.trainer, at->path, error));

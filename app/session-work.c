@@ -1,5 +1,6 @@
 /* What a training is made of: loaders, model, trainer. */
 #include "app/session-internal.h"
+#include "engine/io/weight-plan.h"
 
 void nw_work_clear(NwWork *work)
 {
@@ -12,6 +13,7 @@ void nw_work_clear(NwWork *work)
   nw_manifest_free(work->manifest);
   nw_json_free(work->extra);
   g_free(work->class_counts);
+  g_free(work->weights);
   *work = (NwWork){0};
 }
 
@@ -48,6 +50,12 @@ NwStatus nw_work_build(NwWork *work, const NwNetwork *network, const char *folde
   guint classes = work->manifest->classes->len;
   NwSpec input = nw_spec(NW_F32, 4, (int64_t[]){1, p->channels, p->height, p->width});
   NW_TRY(nw_model_new(network, &input, classes, work->config.seed, &work->model, error));
+  if (work->weights != NULL) {
+    g_autofree char *file = nw_project_weights_file(work->weights, error);
+    if (file == NULL)
+      return NW_NOT_FOUND;
+    NW_TRY(nw_weights_load(file, work->model, work->weights_by_order, NULL, error));
+  }
   NW_TRY(build_loaders(work, error));
   work->class_counts = g_new0(gint64, classes);
   for (guint c = 0; c < classes; c++)

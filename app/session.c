@@ -119,6 +119,7 @@ NwStatus nw_session_copy_parts(NwSession *self, NwProject *project, NwError *err
     return report->status;
   }
   self->work.manifest = nw_manifest_copy(nw_project_manifest(project));
+  self->work.weights = g_strdup(nw_project_weights(project, &self->work.weights_by_order));
   self->work.preprocessing = nw_preprocessing_copy(nw_project_preprocessing(project));
   return nw_train_config_copy(nw_project_config(project), &self->work.config, error);
 }

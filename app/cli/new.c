@@ -48,11 +48,70 @@ NwStatus nw_cli_fill_project(NwProject *project, const NwTemplate *tmpl, const c
   return status == NW_OK ? nw_project_use_template(project, tmpl, error) : status;
 }
 
+void nw_cli_weights_clear(NwCliWeights *weights)
+{
+  g_free(weights->file);
+  g_free(weights->match);
+}
+
+/* Pictures as these weights have seen them, and all but the new head frozen. */
+static NwStatus prepare_lite0(NwProject *project, NwError *error)
+{
+  static const char text[] =
+      "{\"channels\":3,\"height\":224,\"width\":224,"
+      "\"train\":[{\"name\":\"Resize\",\"size\":256},{\"name\":\"CenterCrop\",\"size\":[224,224]}],"
+      "\"eval\":[{\"name\":\"Resize\",\"size\":256},{\"name\":\"CenterCrop\",\"size\":[224,224]}],"
+      "\"normalize\":{\"mean\":[0.5,0.5,0.5],\"std\":[0.5,0.5,0.5]}}";
+  NwJson *json = NULL;
+  NwPreprocessing *preprocessing = NULL;
+  NW_TRY(nw_json_parse(text, strlen(text), "the preprocessing", &json, error));
+  NwStatus status = nw_preprocessing_from_json(json, &preprocessing, error);
+  nw_json_free(json);
+  if (status == NW_OK)
+    status = nw_project_set_preprocessing(project, preprocessing, error);
+  nw_preprocessing_free(preprocessing);
+  const NwNetwork *network = nw_project_network(project);
+  for (int i = 0; i < nw_network_count(network) && status == NW_OK; i++) {
+    const NwBlock *block = nw_network_at(network, i);
+    if (!g_str_equal(block->name, "_fc") && block->op->group != NW_GROUP_INPUT)
+      status = nw_project_set_frozen(project, block->id, TRUE, error);
+  }
+  return status;
+}
+
+NwStatus nw_cli_use_weights(NwProject *project, const NwTemplate *tmpl, const NwCliWeights *weights,
+                            gboolean quiet, NwError *error)
+{
+  g_autofree char *report = NULL;
+  const char *file = weights->file;
+  gboolean by_order = g_strcmp0(weights->match, "order") == 0;
+  if (weights->match != NULL && !by_order && !g_str_equal(weights->match, "name"))
+    return nw_fail(error, NW_BAD_ARGUMENT, _("--match must be name or order, not \"%s\""), weights->match);
+  if (weights->pretrained && file != NULL)
+    return nw_fail(error, NW_BAD_ARGUMENT, _("give either --weights or --pretrained"));
+  if (weights->pretrained) {
+    if (tmpl == NULL || !g_str_equal(tmpl->id, "efficientnet-lite0"))
+      return nw_fail(error, NW_BAD_ARGUMENT,
+                     _("--pretrained is for efficientnet-lite0: only its weights come with this program"));
+    NW_TRY(prepare_lite0(project, error));
+    file = "shipped:efficientnet-lite0/efficientnet-lite0.safetensors";
+  }
+  if (file == NULL)
+    return NW_OK;
+  NwStatus status = nw_project_set_weights(project, file, by_order, &report, error);
+  if (report != NULL && !quiet)
+    fputs(report, stdout);
+  return status;
+}
+
 int nw_cli_new(int argc, char **argv)
 {
+  NwCliWeights weights = {0};
   g_autofree char *template_id = NULL, *data = NULL, *size = NULL;
   gboolean list = FALSE;
   const GOptionEntry entries[] = {
+      {"from", 'f', 0, G_OPTION_ARG_STRING, &template_id, N_("The same as --template"), N_("NAME")},
+      NW_CLI_WEIGHTS_OPTIONS(weights),
       {"template", 't', 0, G_OPTION_ARG_STRING, &template_id, N_("What to begin with (default: simplecnn)"),
        N_("NAME")},
       {"data", 'd', 0, G_OPTION_ARG_FILENAME, &data,
@@ -77,6 +136,9 @@ int nw_cli_new(int argc, char **argv)
   NwError error = {0};
   nw_project_set_name(project, name);
   NwStatus status = nw_cli_fill_project(project, tmpl, data, size, &error);
+  if (status == NW_OK)
+    status = nw_cli_use_weights(project, tmpl, &weights, FALSE, &error);
+  nw_cli_weights_clear(&weights);
   if (status == NW_OK)
     status = nw_project_save_as(project, argv[1], &error);
   if (status != NW_OK)

@@ -12,6 +12,7 @@ typedef struct Options {
   char **set;
   gint threads;
   gboolean json, exact;
+  NwCliWeights weights;
 } Options;
 
 static void options_clear(Options *o)
@@ -21,6 +22,7 @@ static void options_clear(Options *o)
   for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
     g_free(texts[i]);
   g_strfreev(o->set);
+  nw_cli_weights_clear(&o->weights);
 }
 
 static NwStatus set_one(NwProject *project, const char *key, const char *value, NwError *error)
@@ -126,6 +128,7 @@ int nw_cli_train(int argc, char **argv)
       {"data", 'd', 0, G_OPTION_ARG_FILENAME, &o.data, N_("Folder of pictures"), N_("FOLDER")},
       {"size", 's', 0, G_OPTION_ARG_STRING, &o.size, N_("Size of the pictures the network sees"),
        N_("HxWxC")},
+      NW_CLI_WEIGHTS_OPTIONS(o.weights),
       NW_CLI_HISTORY_OPTION(o.history),
       NW_CLI_JSON_OPTION(o.json),
       {NULL}};
@@ -161,6 +164,9 @@ int nw_cli_train(int argc, char **argv)
   if (o.threads > 0)
     nw_threads_set(o.threads);
   NwStatus status = open_any(&o, folder, &project, &error);
+  if (status == NW_OK)
+    status = nw_cli_use_weights(project, o.template_id != NULL ? nw_template_find(o.template_id) : NULL,
+                                &o.weights, o.json, &error);
   if (status == NW_OK)
     status = apply_settings(project, &o, &error);
   if (status != NW_OK) {

