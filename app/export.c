@@ -5,10 +5,16 @@
 #include <string.h>
 
 #include "app/i18n.h"
+#include "engine/io/npy.h"
+#include "engine/io/onnx.h"
 #include "engine/io/pth.h"
+#include "engine/io/safetensors.h"
 #include "engine/io/torchscript.h"
 #include "engine/base/memory.h"
+#include "engine/base/philox.h"
+#include "engine/io/weight-plan.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/predictor.h"
 
 typedef NwStatus (*Write)(const char *path, NwModel *model, const NwJson *json, NwError *error);
 
@@ -22,20 +28,53 @@ static NwStatus write_weights(const char *path, NwModel *model, const NwJson *js
   return nw_pth_write_weights(path, model, error);
 }
 
+static NwStatus write_safetensors(const char *path, NwModel *model, const NwJson *json, NwError *error)
+{
+  return nw_safetensors_write(path, model, NW_F32, error);
+}
+
+static NwStatus write_npz(const char *path, NwModel *model, const NwJson *json, NwError *error)
+{
+  return nw_npz_write(path, model, error);
+}
+
 /* What somebody needs beside the network: classes and how pictures are prepared. No time, path or run id, so
- * that equal networks give equal bytes. */
-static NwStatus write_torchscript(const char *path, NwModel *model, const NwJson *json, NwError *error)
+ * that equal networks give equal bytes. nw_free. */
+static char *about_text(const NwJson *json)
 {
   NwJson *extra = nw_json_get(json, "extra"), *about = nw_json_object();
   nw_json_set(about, "classes", nw_json_copy(nw_json_get(extra, "classes")));
   nw_json_set(about, "preprocessing", nw_json_copy(nw_json_get(extra, "preprocessing")));
   char *text = nw_json_print(about, true);
   nw_json_free(about);
+  return text;
+}
+
+static NwStatus write_torchscript(const char *path, NwModel *model, const NwJson *json, NwError *error)
+{
+  char *text = about_text(json);
   if (text == NULL)
     return nw_fail(error, NW_NO_MEMORY, _("There is no memory to export"));
   const char *const files[] = {"netwright.json", text, NULL};
   NwStatus status = nw_torchscript_write(path, model, files, error);
   nw_free(text);
+  return status;
+}
+
+static NwStatus write_onnx(const char *path, NwModel *model, const NwJson *json, NwError *error)
+{
+  const NwJson *extra = nw_json_get(json, "extra");
+  char *classes = nw_json_print(nw_json_get(extra, "classes"), false),
+       *preprocessing = nw_json_print(nw_json_get(extra, "preprocessing"), false);
+  NwStatus status = NW_NO_MEMORY;
+  if (classes != NULL && preprocessing != NULL) {
+    const char *const notes[] = {"classes", classes, "preprocessing", preprocessing, NULL};
+    status = nw_onnx_write(path, model, &(NwOnnxOptions){.notes = notes}, error);
+  } else {
+    nw_fail(error, NW_NO_MEMORY, _("There is no memory to export"));
+  }
+  nw_free(classes);
+  nw_free(preprocessing);
   return status;
 }
 
@@ -46,6 +85,12 @@ static const Format formats[] = {
     {{"torchscript", N_("TorchScript"), N_("Network and weights in one file: torch.jit.load, libtorch"),
       "pt"},
      write_torchscript},
+    {{"onnx", N_("ONNX"), N_("Network and weights for ONNX Runtime and many other programs"), "onnx"},
+     write_onnx},
+    {{"safetensors", N_("Safetensors"), N_("Weights with torch's names, for Hugging Face and others"),
+      "safetensors"},
+     write_safetensors},
+    {{"npz", N_("NumPy"), N_("Weights with torch's names: numpy.load"), "npz"}, write_npz},
 };
 
 const NwExportFormat *nw_export_format_at(guint index)
@@ -63,51 +108,70 @@ const NwExportFormat *nw_export_format_find(const char *id)
 
 /* ---- reading back ---- */
 
-static double largest_difference(const NwParam *param, const NwPthTensor *tensor)
+/* The logits of both on the same noise. */
+static NwStatus run_both(NwModel *model, NwModel *again, double *largest, NwError *error)
 {
-  /* Bytes first: equal weights that are no numbers are equal, and one that became no number is far away. */
-  if (memcmp(param->data, tensor->data, nw_spec_bytes(&param->spec)) == 0)
-    return 0;
-  if (param->spec.dtype != NW_F32)
-    return INFINITY;
-  const float *a = param->data, *b = tensor->data;
-  double largest = 0;
-  for (int64_t i = 0, n = nw_spec_count(&param->spec); i < n; i++) {
-    double d = fabs((double)a[i] - (double)b[i]);
-    largest = fmax(largest, isnan(d) ? INFINITY : d);
+  enum { BATCH = 2 };
+  NwSpec input = nw_model_input(model);
+  int64_t classes = nw_model_classes(model), n = BATCH * nw_spec_count(&input);
+  g_autofree float *x = g_new(float, n), *a = g_new0(float, BATCH *classes),
+                   *b = g_new0(float, BATCH *classes);
+  NwModel *models[] = {model, again};
+  const NwNormalization plain = {{0}, {1, 1, 1, 1}};
+  for (int64_t i = 0; i < n; i++)
+    x[i] = (float)nw_normal((NwPhilox){1, 0}, 0, (uint64_t)i);
+  for (guint i = 0; i < G_N_ELEMENTS(models); i++) {
+    NwPredictor *predictor = NULL;
+    NW_TRY(nw_predictor_new(models[i], &plain, BATCH, &predictor, error));
+    NwStatus status = nw_predictor_run_f32(predictor, x, BATCH, i == 0 ? a : b, error);
+    nw_predictor_free(predictor);
+    NW_TRY(status);
   }
-  return largest;
+  for (int64_t i = 0; i < BATCH * classes; i++) {
+    double d = a[i] == b[i] || (isnan(a[i]) && isnan(b[i])) ? 0 : fabs((double)a[i] - (double)b[i]);
+    *largest = d > *largest || isnan(d) ? d : *largest;
+  }
+  return NW_OK;
 }
 
-static NwStatus compare(NwModel *model, NwPthFile *file, double *largest, NwError *error)
+/* The file's weights in a network of their own, which must be whole and answer as the first one does. */
+static NwStatus read_into(NwModel *again, NwModel *model, NwWeights *weights, double *largest, NwError *error)
 {
-  const NwPthNode *state = nw_pth_state_dict(file);
-  int n = nw_model_count(model);
-  if (state == NULL || nw_pth_length(state) != n)
-    return nw_fail(error, NW_INTERNAL,
-                   _("The exported file, read back, does not hold the %d tensors of the network"), n);
-  for (int i = 0; i < n; i++) {
-    NwParam *param = nw_model_at(model, i);
-    NwPthTensor tensor;
-    const NwPthNode *node = nw_pth_get(state, param->name);
-    if (node == NULL || !nw_pth_tensor(node, &tensor) || !nw_spec_same_shape(&tensor.spec, &param->spec) ||
-        tensor.spec.dtype != param->spec.dtype)
-      return nw_fail(error, NW_INTERNAL,
-                     _("The exported file, read back, lacks %s or holds it in another shape"), param->name);
-    *largest = fmax(*largest, largest_difference(param, &tensor));
+  NwWeightPlan *plan = NULL;
+  NW_TRY(nw_weight_plan_new(weights, again, false, &plan, error));
+  NwStatus status = NW_OK;
+  if (plan->missing > 0 || plan->misfit > 0 || plan->prefix[0] != 0)
+    status = nw_fail(error, NW_INTERNAL, _("The exported file, read back, lacks %d tensors of the network"),
+                     plan->missing + plan->misfit);
+  else
+    status = nw_weight_plan_apply(plan, error);
+  for (int i = 0; i < nw_model_count(model) && status == NW_OK; i++) {
+    const NwParam *a = nw_model_at(model, i), *b = nw_model_at(again, i);
+    if (plan->params[i].state == NW_MATCH_FOUND && memcmp(a->data, b->data, nw_spec_bytes(&a->spec)) != 0)
+      status =
+          nw_fail(error, NW_INTERNAL, _("The exported file, read back, has other numbers for %s"), a->name);
   }
-  if (*largest != 0)
-    return nw_fail(error, NW_INTERNAL,
-                   _("The exported file, read back, differs from the network by up to %g"), *largest);
-  return NW_OK;
+  nw_weight_plan_free(plan);
+  if (status == NW_OK)
+    status = run_both(model, again, largest, error);
+  if (status == NW_OK && *largest != 0)
+    status = nw_fail(error, NW_INTERNAL,
+                     _("The exported file, read back, differs from the network by up to %g"), *largest);
+  return status;
 }
 
 static NwStatus read_back(NwModel *model, const char *path, double *largest, NwError *error)
 {
-  NwPthFile *file = NULL;
-  NW_TRY(nw_pth_open(path, &file, error));
-  NwStatus status = compare(model, file, largest, error);
-  nw_pth_close(file);
+  NwWeights *weights = NULL;
+  NwModel *again = NULL;
+  NwSpec input = nw_model_input(model);
+  NW_TRY(nw_weights_open(path, &weights, error));
+  NwStatus status =
+      nw_model_new(nw_model_network(model), &input, nw_model_classes(model), 12345, &again, error);
+  if (status == NW_OK)
+    status = read_into(again, model, weights, largest, error);
+  nw_model_free(again);
+  nw_weights_close(weights);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* netwright export RUN --format weights|torchscript --output FILE [--checkpoint best|last] */
 #include <stdio.h>
+#include <string.h>
 
 #include "app/cli/cli.h"
 #include "app/export.h"
@@ -17,12 +18,22 @@ static int no_format(const char *name)
   return code;
 }
 
+static const char *format_of_name(const char *output)
+{
+  const NwExportFormat *format;
+  const char *dot = strrchr(output, '.');
+  for (guint i = 0; dot != NULL && (format = nw_export_format_at(i)) != NULL; i++)
+    if (g_str_equal(dot + 1, format->extension))
+      return format->id;
+  return g_strcmp0(dot, ".ts") == 0 ? "torchscript" : NULL;
+}
+
 int nw_cli_export(int argc, char **argv)
 {
   g_autofree char *format_id = NULL, *output = NULL, *checkpoint = NULL, *folder = NULL, *report = NULL;
   const GOptionEntry entries[] = {
-      {"format", 'f', 0, G_OPTION_ARG_STRING, &format_id, N_("weights (state_dict) or torchscript"),
-       N_("NAME")},
+      {"format", 'f', 0, G_OPTION_ARG_STRING, &format_id,
+       N_("weights (state_dict), torchscript, onnx, safetensors or npz"), N_("NAME")},
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, N_("File to write"), N_("FILE")},
       {"checkpoint", 'c', 0, G_OPTION_ARG_STRING, &checkpoint, N_("best (default) or last"), N_("NAME")},
       NW_CLI_HISTORY_OPTION(folder),
@@ -33,9 +44,7 @@ int nw_cli_export(int argc, char **argv)
   /* Without --format the file's name tells: PyTorch's habit is .pt or .ts for TorchScript, .pth for weights.
    */
   if (format_id == NULL && output != NULL)
-    format_id = g_strdup(g_str_has_suffix(output, ".pt") || g_str_has_suffix(output, ".ts") ? "torchscript"
-                         : g_str_has_suffix(output, ".pth")                                 ? "weights"
-                                                                                            : NULL);
+    format_id = g_strdup(format_of_name(output));
   const NwExportFormat *format = nw_export_format_find(format_id);
   if (output == NULL)
     return nw_cli_usage("export", _("--output FILE is missing"));

@@ -267,7 +267,11 @@ static void test_export(void)
   NwJson *json = nwt_json(text);
   run = g_strdup(nw_json_get_string(json, "run", ""));
   nw_json_free(json);
-  static const char *const formats[][2] = {{"weights", "pth"}, {"torchscript", "pt"}};
+  static const char *const formats[][2] = {{"weights", "pth"},
+                                           {"torchscript", "pt"},
+                                           {"onnx", "onnx"},
+                                           {"safetensors", "safetensors"},
+                                           {"npz", "npz"}};
   for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
     g_autofree char *a = g_strdup_printf("%s/a.%s", root, formats[i][1]);
     g_autofree char *b = g_strdup_printf("%s/b.%s", root, formats[i][1]);

@@ -86,7 +86,7 @@ static void test_torch(void)
 static void test_bytes(void)
 {
   g_autofree char *first = train("simplecnn", "2"), *second = train("simplecnn", "2");
-  static const char *const formats[] = {"weights", "torchscript"};
+  static const char *const formats[] = {"weights", "torchscript", "onnx", "safetensors", "npz"};
   g_assert_cmpstr(first, !=, second);
   for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
     g_autofree char *a = place("a"), *b = place("other-name"), *bytes = NULL;
