@@ -132,7 +132,8 @@ static NwStatus load_slot(const NwTrainer *trainer, const NwPthNode *state, int 
                           NwError *error)
 {
   const NwParam *of = nw_model_at(trainer->model, param);
-  NwParam view = *of; /* a slot has the parameter's shape and its own name */
+  NwParam view = *of;
+  view.spec = nw_moments_spec(&trainer->moments, &of->spec, slot);
   view.name = nw_moments_name(&trainer->moments, trainer->config.optimizer, slot);
   view.data = nw_moments_at(&trainer->moments, param, slot);
   NwStatus status = nw_pth_load_param(state, &view, error);

@@ -80,10 +80,11 @@ static NwPickle *param_state(const NwTrainer *trainer, int param, const float *s
   const NwSpec scalar = nw_spec(NW_F32, 0, NULL);
   NwPickle *state = nw_pickle_dict();
   nw_pickle_set(state, "step", nw_pickle_tensor(&scalar, step));
-  for (int slot = 0; slot < trainer->moments.n_slots; slot++)
+  for (int slot = 0; slot < trainer->moments.n_slots; slot++) {
+    NwSpec spec = nw_moments_spec(&trainer->moments, &nw_model_at(trainer->model, param)->spec, slot);
     nw_pickle_set(state, nw_moments_name(&trainer->moments, trainer->config.optimizer, slot),
-                  nw_pickle_tensor(&nw_model_at(trainer->model, param)->spec,
-                                   nw_moments_at(&trainer->moments, param, slot)));
+                  nw_pickle_tensor(&spec, nw_moments_at(&trainer->moments, param, slot)));
+  }
   return state;
 }
 

@@ -25,22 +25,29 @@ static NwStatus find_slots(const NwOp *optimizer, const void *attrs, const NwPar
     if (!info.present)
       continue;
     moments->ports[moments->n_slots] = port;
+    moments->single[moments->n_slots] = info.spec.ndim == 0;
     infos[moments->n_slots++] = info;
   }
   return NW_OK;
 }
 
-static size_t slot_bytes(const NwParam *param)
+NwSpec nw_moments_spec(const NwMoments *moments, const NwSpec *param, int slot)
 {
-  return (nw_spec_bytes(&param->spec) + LINE - 1) / LINE * LINE;
+  return moments->single[slot] ? nw_spec(NW_F32, 0, NULL) : *param;
 }
 
-static void fill(const NwParamInfo *info, const NwParam *param, void *data)
+static size_t slot_bytes(const NwMoments *moments, const NwParam *param, int slot)
 {
-  if (info->init != NW_INIT_CONSTANT || info->value == 0 || param->spec.dtype != NW_F32)
+  NwSpec spec = nw_moments_spec(moments, &param->spec, slot);
+  return (nw_spec_bytes(&spec) + LINE - 1) / LINE * LINE;
+}
+
+static void fill(const NwParamInfo *info, const NwSpec *spec, void *data)
+{
+  if (info->init != NW_INIT_CONSTANT || info->value == 0 || spec->dtype != NW_F32)
     return; /* the memory is zero already */
   float *numbers = data;
-  for (int64_t i = 0; i < nw_spec_count(&param->spec); i++)
+  for (int64_t i = 0; i < nw_spec_count(spec); i++)
     numbers[i] = (float)info->value;
 }
 
@@ -51,18 +58,17 @@ NwStatus nw_moments_new(NwModel *model, const NwOp *optimizer, const void *attrs
   int n = nw_model_count(model);
   *out = (NwMoments){0};
   const NwParam *first = NULL;
-  size_t bytes = 0;
-  for (int i = 0; i < n; i++)
-    if (trained(nw_model_at(model, i))) {
-      first = first != NULL ? first : nw_model_at(model, i);
-      bytes += slot_bytes(nw_model_at(model, i));
-    }
+  for (int i = n - 1; i >= 0; i--)
+    if (trained(nw_model_at(model, i)))
+      first = nw_model_at(model, i);
   if (first == NULL)
     return nw_fail(
         error, NW_BAD_STATE,
         "There is nothing to train: the network has no parameters, or all of its blocks are frozen.");
   NW_TRY(find_slots(optimizer, attrs, first, out, infos, error));
-  out->bytes = bytes * (size_t)out->n_slots;
+  for (int i = 0; i < n; i++)
+    for (int slot = 0; slot < out->n_slots && trained(nw_model_at(model, i)); slot++)
+      out->bytes += slot_bytes(out, nw_model_at(model, i), slot);
   out->data = nw_alloc0(((size_t)n * (size_t)out->n_slots + 1) * sizeof *out->data);
   out->memory = out->bytes > 0 ? nw_map(out->bytes) : NULL;
   if (out->data == NULL || (out->bytes > 0 && out->memory == NULL)) {
@@ -76,8 +82,9 @@ NwStatus nw_moments_new(NwModel *model, const NwOp *optimizer, const void *attrs
     const NwParam *param = nw_model_at(model, i);
     for (int slot = 0; slot < out->n_slots && trained(param); slot++) {
       out->data[i * out->n_slots + slot] = at;
-      fill(&infos[slot], param, at);
-      at += slot_bytes(param);
+      NwSpec spec = nw_moments_spec(out, &param->spec, slot);
+      fill(&infos[slot], &spec, at);
+      at += slot_bytes(out, param, slot);
     }
   }
   return NW_OK;

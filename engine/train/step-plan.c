@@ -108,8 +108,9 @@ static NwStatus emit_update(Builder *b, int i, NwError *error)
   in[nw_op_port(op, "lr")] = b->lr;
   in[nw_op_port(op, "step")] = b->number;
   for (int slot = 0; slot < recipe->moments->n_slots; slot++) {
-    NW_TRY(nw_graph_input(b->graph, op->inputs[recipe->moments->ports[slot]].name, &param->spec,
-                          NW_INPUT_STATE, false, &b->slots[i][slot], error));
+    NwSpec spec = nw_moments_spec(recipe->moments, &param->spec, slot);
+    NW_TRY(nw_graph_input(b->graph, op->inputs[recipe->moments->ports[slot]].name, &spec, NW_INPUT_STATE,
+                          false, &b->slots[i][slot], error));
     in[recipe->moments->ports[slot]] = b->slots[i][slot];
   }
   nw_graph_set_block(b->graph, param->block);

@@ -12,8 +12,10 @@
 /* What an optimizer remembers about every parameter: exp_avg and such. */
 typedef struct NwMoments {
   int n_slots;
-  int ports[NW_MAX_PORTS]; /* of the optimizer op */
-  void **data;             /* parameter × slot; NULL for buffers, frozen parameters */
+  int ports[NW_MAX_PORTS];   /* of the optimizer op */
+  bool single[NW_MAX_PORTS]; /* by slot: one number a parameter (mu_product), not one for each of its numbers
+                              */
+  void **data;               /* parameter × slot; NULL for buffers, frozen parameters */
   void *memory;
   size_t bytes;
 } NwMoments;
@@ -22,6 +24,8 @@ NwStatus nw_moments_new(NwModel *model, const NwOp *optimizer, const void *attrs
                         NwError *error);
 void nw_moments_clear(NwMoments *moments);
 void *nw_moments_at(const NwMoments *moments, int param, int slot);
+/* Shape of a slot of a parameter. */
+NwSpec nw_moments_spec(const NwMoments *moments, const NwSpec *param, int slot);
 static inline const char *nw_moments_name(const NwMoments *moments, const NwOp *optimizer, int slot)
 {
   return optimizer->inputs[moments->ports[slot]].name;

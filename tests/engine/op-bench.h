@@ -308,7 +308,8 @@ G_GNUC_UNUSED static int case_inputs(Bench *bench, GRand *rand, const NwOp *op, 
     gboolean rate = op->group == NW_GROUP_OPTIMIZER || (op->group == NW_GROUP_LOSS && i == 2);
     if (value && value->spec.dtype != NW_U8 && value->spec.dtype != NW_I64 &&
         (g_str_has_suffix(name, "running_var") || strcmp(name, "exp_avg_sq") == 0 ||
-         strcmp(name, "deviation") == 0 || (rate && i == 2)))
+         strcmp(name, "square_avg") == 0 || strcmp(name, "sum") == 0 || strcmp(name, "deviation") == 0 ||
+         (rate && i == 2)))
       make_positive(value);
     for (int64_t k = 0; value && strcmp(name, "probability") == 0 && k < nw_spec_count(&value->spec); k++)
       set_number(value, k, 0.5 + 0.4 * get_number(value, k));

@@ -343,7 +343,7 @@ static void test_full_disk(void)
 
 static void test_torch(void)
 {
-  static const char *const optimizers[] = {"sgd", "adam", "adamw"};
+  static const char *const optimizers[] = {"sgd", "adam", "adamw", "rmsprop", "adagrad", "nadam"};
   if (!nwt_have_torch())
     return;
   for (gsize i = 0; i < G_N_ELEMENTS(optimizers); i++) {

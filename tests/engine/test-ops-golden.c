@@ -248,8 +248,12 @@ static void run_optimizer(const Case *c, int row, gboolean wide)
       specs[i] = bench_spec(&bench.emitter, in[i]);
     g_assert_cmpint(op->param(op, attrs, specs, p, &info, &error), ==, NW_OK);
     g_assert_cmpint(info.present, ==, find(c, "after", p) != NULL);
-    if (info.present)
-      in[p] = (NwVal){value_new(&bench, &info.spec), 0};
+    if (!info.present)
+      continue;
+    Value *slot = value_new(&bench, &info.spec);
+    for (int64_t i = 0; i < nw_spec_count(&info.spec); i++)
+      set_number(slot, i, info.value);
+    in[p] = (NwVal){slot, 0};
   }
   for (int64_t s = 0; s < grads->spec.dims[0]; s++) {
     *(int64_t *)t->data = s + 1;
@@ -308,6 +312,7 @@ int main(int argc, char **argv)
   read_cases("ops.bin");
   read_cases("layers.bin");
   g_test_add_func("/ops/golden/complete", test_complete);
+  read_cases("optimizers.bin");
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
   for (guint32 k = 0; k < n_cases; k++) {
     if (!g_hash_table_add(seen, cases[k].op))
