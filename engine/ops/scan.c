@@ -6,6 +6,8 @@
  * and the cell; GRU its three gates and the recurrent half of n; RNN nothing, the output says it all. */
 #include "engine/ops/scan.h"
 
+#include "engine/backend/onednn.h"
+
 extern const NwOp nw_ops_scan[];
 
 static const NwPort scan_in[] = {
@@ -271,9 +273,253 @@ static NwStatus grad_run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
-#define PLAIN .device = NW_CPU, .flags = NW_KERNEL_EXACT | NW_KERNEL_F64, .supports = nw_supports_plain
-static const NwKernel kernels[] = {{.name = "plain", PLAIN, .prepare = prepare, .run = run}};
-static const NwKernel grad_kernels[] = {{.name = "plain", PLAIN, .prepare = grad_prepare, .run = grad_run}};
+/* ---- oneDNN: f32, all pictures' step as one product ---- */
+typedef struct Products {
+  NwOnednn *step, *weights; /* backward has both */
+  size_t step_bytes, weights_bytes;
+} Products;
+
+static size_t lines_of(size_t bytes)
+{
+  return (bytes + 63) / 64 * 64;
+}
+
+static void products_free(void *state)
+{
+  Products *p = state;
+  if (p == NULL)
+    return;
+  nw_onednn_free(p->step);
+  nw_onednn_free(p->weights);
+  nw_free(p);
+}
+
+static bool onednn_supports(const NwCall *call)
+{
+  return nw_onednn_available() && nw_supports_plain_f32(call);
+}
+
+typedef struct Sizes {
+  int64_t n, length, size, gates, kept;
+} Sizes;
+
+static Sizes sizes_of(const NwCall *call)
+{
+  const NwSpec *sequence = &call->in[call->op == &nw_ops_scan[0] ? 0 : 1];
+  const NwSpec *weight = &call->in[call->op == &nw_ops_scan[0] ? 1 : 3];
+  return (Sizes){sequence->dims[0], sequence->dims[1], weight->dims[1], gates_of(call->attrs),
+                 saved_of(call->attrs)};
+}
+
+static NwStatus products_new(const NwOnednnLinear *step, const NwOnednnLinear *weights, Products **out,
+                             NwError *error)
+{
+  Products *p = *out = nw_alloc0(sizeof *p);
+  if (p == NULL)
+    return nw_fail(error, NW_NO_MEMORY, "There is no memory for a recurrent layer");
+  NwStatus status = nw_onednn_linear_new(step, &p->step, &p->step_bytes, error);
+  if (status == NW_OK && weights != NULL)
+    status = nw_onednn_linear_new(weights, &p->weights, &p->weights_bytes, error);
+  p->step_bytes = lines_of(p->step_bytes);
+  p->weights_bytes = lines_of(p->weights_bytes);
+  if (status != NW_OK) {
+    products_free(p);
+    *out = NULL;
+  }
+  return status;
+}
+
+static NwStatus fast_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
+{
+  Sizes z = sizes_of(call);
+  NwOnednnLinear step = {.pass = NW_ONEDNN_FORWARD,
+                         .rows = z.n,
+                         .in = z.size,
+                         .out = z.gates * z.size,
+                         .bias = nw_call_has(call, 2)};
+  NW_TRY(products_new(&step, NULL, (Products **)state, error));
+  *workspace =
+      ((Products *)*state)->step_bytes + (size_t)(z.n * z.size * (2 + z.gates)) * sizeof(float) + 128;
+  return NW_OK;
+}
+
+/* One step of some pictures. */
+typedef struct FastStep {
+  const NwCall *call;
+  Sizes z;
+  int64_t t, before; /* before: the step that came before it in the order of reading; -1: none */
+  float *h, *c, *sum, *flow, *extra;
+} FastStep;
+
+static inline float sigmoid_f(float x)
+{
+  return 1 / (1 + expf(-x));
+}
+
+static void fast_rows(void *context, int64_t begin, int64_t end, int thread)
+{
+  const FastStep *f = context;
+  const NwScan *a = f->call->attrs;
+  int64_t size = f->z.size, gates = f->z.gates, kept = f->z.kept;
+  for (int64_t n = begin; n < end; n++) {
+    int64_t row = n * f->z.length + f->t;
+    const float *p = (const float *)f->call->in_data[0] + row * gates * size, *u = f->sum + n * gates * size;
+    float *y = (float *)f->call->out_data[0] + row * size, *h = f->h + n * size, *c = f->c + n * size;
+    float *s = f->call->out_data[1] ? (float *)f->call->out_data[1] + row * kept * size : NULL;
+    for (int64_t k = 0; k < size; k++) {
+      if (a->kind == NW_SCAN_LSTM) {
+        float i = sigmoid_f(p[k] + u[k]), g = sigmoid_f(p[size + k] + u[size + k]);
+        float m = tanhf(p[2 * size + k] + u[2 * size + k]), o = sigmoid_f(p[3 * size + k] + u[3 * size + k]);
+        c[k] = g * c[k] + i * m;
+        h[k] = o * tanhf(c[k]);
+        if (s) {
+          s[k] = i;
+          s[size + k] = g;
+          s[2 * size + k] = m;
+          s[3 * size + k] = o;
+          s[4 * size + k] = c[k];
+        }
+      } else if (a->kind == NW_SCAN_GRU) {
+        float r = sigmoid_f(p[k] + u[k]), z = sigmoid_f(p[size + k] + u[size + k]), half = u[2 * size + k];
+        float m = tanhf(p[2 * size + k] + r * half);
+        h[k] = (1 - z) * m + z * h[k];
+        if (s) {
+          s[k] = r;
+          s[size + k] = z;
+          s[2 * size + k] = m;
+          s[3 * size + k] = half;
+        }
+      } else {
+        float x = p[k] + u[k];
+        h[k] = a->kind == NW_SCAN_RELU ? (x < 0 ? 0 : x) : tanhf(x);
+      }
+      y[k] = h[k];
+    }
+  }
+}
+
+static NwStatus fast_run(const NwCall *call, void *state, NwError *error)
+{
+  const Products *p = state;
+  Sizes z = sizes_of(call);
+  FastStep f = {.call = call, .z = z, .h = (float *)((char *)call->workspace + p->step_bytes)};
+  f.c = f.h + z.n * z.size;
+  f.sum = f.c + z.n * z.size;
+  memset(f.h, 0, (size_t)(2 * z.n * z.size) * sizeof *f.h);
+  for (int64_t step = 0; step < z.length; step++) {
+    NwOnednnData d = {.src = f.h,
+                      .weights = call->in_data[1],
+                      .bias = nw_call_has(call, 2) ? call->in_data[2] : NULL,
+                      .dst = f.sum,
+                      .workspace = call->workspace};
+    NW_TRY(nw_onednn_run(p->step, &d, error));
+    f.t = ((const NwScan *)call->attrs)->reverse ? z.length - 1 - step : step;
+    nw_parallel(z.n, 1 + 512 / z.size, fast_rows, &f);
+  }
+  return NW_OK;
+}
+
+static NwStatus fast_grad_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
+{
+  Sizes z = sizes_of(call);
+  NwOnednnLinear step = {.pass = NW_ONEDNN_BACKWARD_DATA, .rows = z.n, .in = z.size, .out = z.gates * z.size};
+  NwOnednnLinear weights = {.pass = NW_ONEDNN_BACKWARD_WEIGHTS,
+                            .rows = z.n * z.length,
+                            .in = z.size,
+                            .out = z.gates * z.size,
+                            .bias = nw_call_has(call, 4)};
+  NW_TRY(products_new(&step, &weights, (Products **)state, error));
+  const Products *p = *state;
+  *workspace = p->step_bytes + p->weights_bytes +
+               (size_t)(z.n * z.length * z.size * (1 + z.gates) + 3 * z.n * z.size) * sizeof(float) + 128;
+  return NW_OK;
+}
+
+/* f->h: what flows into this step's output; f->sum: the outputs before it, for the weights. */
+static void fast_grad_rows(void *context, int64_t begin, int64_t end, int thread)
+{
+  const FastStep *f = context;
+  const NwScan *a = f->call->attrs;
+  int64_t size = f->z.size, gates = f->z.gates, kept = f->z.kept, length = f->z.length;
+  for (int64_t n = begin; n < end; n++) {
+    int64_t row = n * length + f->t, old_row = n * length + f->before;
+    const float *dy = (const float *)f->call->in_data[0] + row * size, *y = f->call->in_data[1];
+    const float *s = kept ? (const float *)f->call->in_data[2] + row * kept * size : NULL;
+    const float *cells = f->before >= 0 && kept == 5
+                             ? (const float *)f->call->in_data[2] + old_row * kept * size + 4 * size
+                             : NULL;
+    float *pre = (float *)f->call->out_data[0] + row * gates * size, *d = f->flow + n * gates * size;
+    float *dc = f->c + n * size, *extra = f->extra + n * size, *last = f->sum + n * size;
+    for (int64_t k = 0; k < size; k++) {
+      float up = f->h[n * size + k] + dy[k], old = f->before >= 0 ? y[old_row * size + k] : 0;
+      last[k] = old;
+      extra[k] = 0;
+      if (a->kind == NW_SCAN_LSTM) {
+        float bent = tanhf(s[4 * size + k]), i = s[k], g = s[size + k], m = s[2 * size + k],
+              o = s[3 * size + k];
+        float dcell = dc[k] + up * o * (1 - bent * bent), was = cells != NULL ? cells[k] : 0;
+        pre[k] = dcell * m * i * (1 - i);
+        pre[size + k] = dcell * was * g * (1 - g);
+        pre[2 * size + k] = dcell * i * (1 - m * m);
+        pre[3 * size + k] = up * bent * o * (1 - o);
+        dc[k] = dcell * g;
+      } else if (a->kind == NW_SCAN_GRU) {
+        float r = s[k], z = s[size + k], m = s[2 * size + k];
+        pre[2 * size + k] = up * (1 - z) * (1 - m * m);
+        pre[size + k] = up * (old - m) * z * (1 - z);
+        pre[k] = pre[2 * size + k] * s[3 * size + k] * r * (1 - r);
+        extra[k] = up * z;
+      } else {
+        float v = y[row * size + k];
+        pre[k] = a->kind == NW_SCAN_RELU ? (v > 0 ? up : 0) : up * (1 - v * v);
+      }
+    }
+    memcpy(d, pre, (size_t)(gates * size) * sizeof *d);
+    for (int64_t k = 0; a->kind == NW_SCAN_GRU && k < size; k++)
+      d[2 * size + k] = pre[2 * size + k] * s[k];
+  }
+}
+
+static NwStatus fast_grad_run(const NwCall *call, void *state, NwError *error)
+{
+  const Products *p = state;
+  Sizes z = sizes_of(call);
+  int64_t picture = z.n * z.size;
+  float *flows = (float *)((char *)call->workspace + p->step_bytes + p->weights_bytes);
+  float *lasts = flows + picture * z.length * z.gates;
+  FastStep f = {.call = call, .z = z, .h = lasts + picture * z.length};
+  f.c = f.h + picture;
+  f.extra = f.c + picture;
+  memset(f.h, 0, (size_t)(2 * picture) * sizeof *f.h);
+  for (int64_t step = z.length - 1; step >= 0; step--) {
+    bool reverse = ((const NwScan *)call->attrs)->reverse;
+    f.t = reverse ? z.length - 1 - step : step;
+    f.before = step == 0 ? -1 : reverse ? f.t + 1 : f.t - 1;
+    f.flow = flows + step * picture * z.gates;
+    f.sum = lasts + step * picture;
+    nw_parallel(z.n, 1 + 512 / z.size, fast_grad_rows, &f);
+    NwOnednnData d = {.src = f.h, .weights = call->in_data[3], .dst = f.flow, .workspace = call->workspace};
+    NW_TRY(nw_onednn_run(p->step, &d, error));
+    for (int64_t k = 0; k < picture; k++)
+      f.h[k] += f.extra[k];
+  }
+  NwOnednnData d = {.src = lasts,
+                    .dst = flows,
+                    .weights = call->out_data[1],
+                    .bias = call->out_data[2],
+                    .workspace = (char *)call->workspace + p->step_bytes};
+  return nw_onednn_run(p->weights, &d, error);
+}
+
+#define PLAIN                                                                                                \
+  .name = "plain", .device = NW_CPU, .flags = NW_KERNEL_EXACT | NW_KERNEL_F64, .supports = nw_supports_plain
+#define FAST                                                                                                 \
+  .name = "onednn", .device = NW_CPU, .flags = NW_KERNEL_EXACT, .supports = onednn_supports,                 \
+  .release = products_free
+static const NwKernel kernels[] = {{FAST, .prepare = fast_prepare, .run = fast_run},
+                                   {PLAIN, .prepare = prepare, .run = run}};
+static const NwKernel grad_kernels[] = {{FAST, .prepare = fast_grad_prepare, .run = fast_grad_run},
+                                        {PLAIN, .prepare = grad_prepare, .run = grad_run}};
 
 static NwCost cost(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, const NwSpec *out)
 {
@@ -281,9 +527,11 @@ static NwCost cost(const NwOp *op, const void *attrs, const NwSpec *in, int n_in
   return (NwCost){macs, 2 * macs + 10 * (double)nw_spec_count(&in[0])};
 }
 
+static const NwOpCase cases[] = {{"", "2x3x4 4x4 4"}, {"", "3x1x7 7x7 -"}};
+
 const NwOp nw_ops_scan[] = {
     {NW_INTERNAL("scan", scan_in, scan_out), .attrs_size = sizeof(NwScan), .infer = infer, .grad = rule,
-     .cost = cost, NW_KERNELS(kernels)},
+     .cost = cost, NW_KERNELS(kernels), NW_CASES(cases)},
     {NW_INTERNAL("scan_grad", grad_in, grad_out), .attrs_size = sizeof(NwScan), .infer = grad_infer,
      NW_KERNELS(grad_kernels)},
 };
