@@ -1,6 +1,6 @@
 /* Scaled dot-product attention of several heads over one packed value (query, key and value side by side),
  * and its gradient. Each head of each picture is one piece of work. */
-#include "engine/ops/common.h"
+#include "engine/ops/fast-exp.h"
 
 typedef struct Attention {
   int64_t heads;
@@ -170,6 +170,117 @@ static NwStatus grad_run(const NwCall *call, void *state, NwError *error)
   return NW_OK;
 }
 
+/* ---- simple: f32, sums along the steps side by side ---- */
+/* Columns of a head's part as rows: to[k][j]. */
+NW_INLINE void turn(const float *from, int64_t row, const Head *h, float *to)
+{
+  for (int64_t j = 0; j < h->length; j++)
+    for (int64_t k = 0; k < h->size; k++)
+      to[k * h->length + j] = from[j * row + k];
+}
+
+/* line[j] = Σ a[k] · turned[k][j] */
+NW_INLINE void products(const float *a, const float *turned, const Head *h, float factor, float *line)
+{
+  for (int64_t j = 0; j < h->length; j++)
+    line[j] = 0;
+  for (int64_t k = 0; k < h->size; k++) {
+    float v = a[k] * factor;
+    const float *t = turned + k * h->length;
+    for (int64_t j = 0; j < h->length; j++)
+      line[j] += v * t[j];
+  }
+}
+
+NW_INLINE void add_to(float *to, const float *from, int64_t n, float factor)
+{
+  for (int64_t k = 0; k < n; k++)
+    to[k] += factor * from[k];
+}
+
+/* Floats of the workspace for one head: a line and two turned parts. */
+NW_INLINE int64_t room(const Head *h)
+{
+  return h->length * (1 + 2 * h->size);
+}
+
+static void forward_simple_heads(void *context, int64_t begin, int64_t end, int thread)
+{
+  const NwCall *call = context;
+  for (int64_t at = begin; at < end; at++) {
+    Head h = head_of(&call->in[0], ((const Attention *)call->attrs)->heads, at);
+    const float *x = call->in_data[0];
+    float *y = (float *)call->out_data[0] + h.y, *line = (float *)call->workspace + at * room(&h),
+          *keys = line + h.length;
+    float *shares = call->out_data[1] ? (float *)call->out_data[1] + h.shares : NULL;
+    turn(x + h.k, h.row, &h, keys);
+    for (int64_t i = 0; i < h.length; i++, y += h.out_row) {
+      float top = -INFINITY, sum = 0;
+      products(x + h.q + i * h.row, keys, &h, (float)h.scale, line);
+      for (int64_t j = 0; j < h.length; j++)
+        top = line[j] > top || line[j] != line[j] ? line[j] : top;
+      for (int64_t j = 0; j < h.length; j++)
+        line[j] = nw_exp_f(line[j] - top);
+      for (int64_t j = 0; j < h.length; j++)
+        sum += line[j];
+      for (int64_t j = 0; j < h.length; j++)
+        line[j] /= sum;
+      if (shares)
+        memcpy(shares + i * h.length, line, (size_t)h.length * sizeof *line);
+      memset(y, 0, (size_t)h.size * sizeof *y);
+      for (int64_t j = 0; j < h.length; j++)
+        add_to(y, x + h.v + j * h.row, h.size, line[j]);
+    }
+  }
+}
+
+static void grad_simple_heads(void *context, int64_t begin, int64_t end, int thread)
+{
+  const NwCall *call = context;
+  for (int64_t at = begin; at < end; at++) {
+    Head h = head_of(&call->in[1], ((const Attention *)call->attrs)->heads, at);
+    const float *x = call->in_data[1], *shares = (const float *)call->in_data[2] + h.shares;
+    float *dx = call->out_data[0], *line = (float *)call->workspace + at * room(&h),
+          *values = line + h.length;
+    for (int64_t i = 0; i < h.length; i++) {
+      memset(dx + h.q + i * h.row, 0, (size_t)h.size * sizeof *dx);
+      memset(dx + h.k + i * h.row, 0, (size_t)h.size * sizeof *dx);
+      memset(dx + h.v + i * h.row, 0, (size_t)h.size * sizeof *dx);
+    }
+    turn(x + h.v, h.row, &h, values);
+    for (int64_t i = 0; i < h.length; i++) {
+      const float *dy = (const float *)call->in_data[0] + h.y + i * h.out_row, *p = shares + i * h.length;
+      float sum = 0;
+      products(dy, values, &h, 1, line);
+      for (int64_t j = 0; j < h.length; j++)
+        sum += line[j] * p[j];
+      for (int64_t j = 0; j < h.length; j++) {
+        float d = (float)h.scale * p[j] * (line[j] - sum);
+        add_to(dx + h.q + i * h.row, x + h.k + j * h.row, h.size, d);
+        add_to(dx + h.k + j * h.row, x + h.q + i * h.row, h.size, d);
+        add_to(dx + h.v + j * h.row, dy, h.size, p[j]);
+      }
+    }
+  }
+}
+
+static NwStatus simple_prepare(const NwCall *call, void **state, size_t *workspace, NwError *error)
+{
+  const NwSpec *qkv = &call->in[call->n_in > 1];
+  int64_t heads = ((const Attention *)call->attrs)->heads;
+  Head h = head_of(qkv, heads, 0);
+  *workspace = (size_t)(qkv->dims[0] * heads * room(&h)) * sizeof(float);
+  return NW_OK;
+}
+
+static NwStatus simple_run(const NwCall *call, void *state, NwError *error)
+{
+  const NwSpec *qkv = &call->in[call->n_in > 1];
+  nw_parallel(qkv->dims[0] * ((const Attention *)call->attrs)->heads, 1,
+              call->n_in > 1 ? grad_simple_heads : forward_simple_heads, (void *)(uintptr_t)call);
+  return NW_OK;
+}
+
 static NwCost cost(const NwOp *op, const void *attrs, const NwSpec *in, int n_in, const NwSpec *out)
 {
   double macs = 2 * (double)nw_spec_count(&out[0]) * (double)in[0].dims[1];
@@ -200,10 +311,15 @@ static NwStatus write(NwTorchWriter *writer, const NwOp *op, const void *attrs, 
 }
 
 #define PLAIN                                                                                                \
-  .device = NW_CPU, .flags = NW_KERNEL_EXACT | NW_KERNEL_F64, .supports = nw_supports_plain,                 \
-  .prepare = prepare
-static const NwKernel kernels[] = {{.name = "plain", PLAIN, .run = run}};
-static const NwKernel grad_kernels[] = {{.name = "plain", PLAIN, .run = grad_run}};
+  .name = "plain", .device = NW_CPU, .flags = NW_KERNEL_EXACT | NW_KERNEL_F64,                               \
+  .supports = nw_supports_plain, .prepare = prepare
+#define SIMPLE                                                                                               \
+  {                                                                                                          \
+    .name = "simple", .device = NW_CPU, .flags = NW_KERNEL_EXACT, .supports = nw_supports_plain_f32,         \
+    .prepare = simple_prepare, .run = simple_run                                                             \
+  }
+static const NwKernel kernels[] = {SIMPLE, {PLAIN, .run = run}};
+static const NwKernel grad_kernels[] = {SIMPLE, {PLAIN, .run = grad_run}};
 static const NwOpCase cases[] = {{"heads=2", "2x5x24"}, {"", "1x3x30"}, {"heads=3", "2x1x9"}};
 
 const NwOp nw_ops_attention[] = {

@@ -7,6 +7,7 @@
 #include "engine/ops/scan.h"
 
 #include "engine/backend/onednn.h"
+#include "engine/ops/fast-exp.h"
 
 extern const NwOp nw_ops_scan[];
 
@@ -351,50 +352,62 @@ typedef struct FastStep {
   float *h, *c, *sum, *flow, *extra;
 } FastStep;
 
-static inline float sigmoid_f(float x)
+/* One picture: p came in, u came from the step before, s is what is kept (NULL: nothing). kind is a constant,
+ * so each layer has a loop of its own. */
+NW_INLINE void fast_row(int kind, int64_t size, const float *restrict p, const float *restrict u,
+                        float *restrict h, float *restrict c, float *restrict y, float *restrict s)
 {
-  return 1 / (1 + expf(-x));
+  for (int64_t k = 0; k < size; k++) {
+    if (kind == NW_SCAN_LSTM) {
+      float i = nw_sigmoid_f(p[k] + u[k]), g = nw_sigmoid_f(p[size + k] + u[size + k]);
+      float m = nw_tanh_f(p[2 * size + k] + u[2 * size + k]),
+            o = nw_sigmoid_f(p[3 * size + k] + u[3 * size + k]);
+      c[k] = g * c[k] + i * m;
+      h[k] = o * nw_tanh_f(c[k]);
+      if (s) {
+        s[k] = i;
+        s[size + k] = g;
+        s[2 * size + k] = m;
+        s[3 * size + k] = o;
+        s[4 * size + k] = c[k];
+      }
+    } else if (kind == NW_SCAN_GRU) {
+      float r = nw_sigmoid_f(p[k] + u[k]), z = nw_sigmoid_f(p[size + k] + u[size + k]),
+            half = u[2 * size + k];
+      float m = nw_tanh_f(p[2 * size + k] + r * half);
+      h[k] = (1 - z) * m + z * h[k];
+      if (s) {
+        s[k] = r;
+        s[size + k] = z;
+        s[2 * size + k] = m;
+        s[3 * size + k] = half;
+      }
+    } else {
+      float x = p[k] + u[k];
+      h[k] = kind == NW_SCAN_RELU ? (x < 0 ? 0 : x) : nw_tanh_f(x);
+    }
+    y[k] = h[k];
+  }
 }
 
 static void fast_rows(void *context, int64_t begin, int64_t end, int thread)
 {
   const FastStep *f = context;
-  const NwScan *a = f->call->attrs;
   int64_t size = f->z.size, gates = f->z.gates, kept = f->z.kept;
+  int kind = (int)((const NwScan *)f->call->attrs)->kind;
   for (int64_t n = begin; n < end; n++) {
     int64_t row = n * f->z.length + f->t;
     const float *p = (const float *)f->call->in_data[0] + row * gates * size, *u = f->sum + n * gates * size;
     float *y = (float *)f->call->out_data[0] + row * size, *h = f->h + n * size, *c = f->c + n * size;
     float *s = f->call->out_data[1] ? (float *)f->call->out_data[1] + row * kept * size : NULL;
-    for (int64_t k = 0; k < size; k++) {
-      if (a->kind == NW_SCAN_LSTM) {
-        float i = sigmoid_f(p[k] + u[k]), g = sigmoid_f(p[size + k] + u[size + k]);
-        float m = tanhf(p[2 * size + k] + u[2 * size + k]), o = sigmoid_f(p[3 * size + k] + u[3 * size + k]);
-        c[k] = g * c[k] + i * m;
-        h[k] = o * tanhf(c[k]);
-        if (s) {
-          s[k] = i;
-          s[size + k] = g;
-          s[2 * size + k] = m;
-          s[3 * size + k] = o;
-          s[4 * size + k] = c[k];
-        }
-      } else if (a->kind == NW_SCAN_GRU) {
-        float r = sigmoid_f(p[k] + u[k]), z = sigmoid_f(p[size + k] + u[size + k]), half = u[2 * size + k];
-        float m = tanhf(p[2 * size + k] + r * half);
-        h[k] = (1 - z) * m + z * h[k];
-        if (s) {
-          s[k] = r;
-          s[size + k] = z;
-          s[2 * size + k] = m;
-          s[3 * size + k] = half;
-        }
-      } else {
-        float x = p[k] + u[k];
-        h[k] = a->kind == NW_SCAN_RELU ? (x < 0 ? 0 : x) : tanhf(x);
-      }
-      y[k] = h[k];
-    }
+    if (kind == NW_SCAN_LSTM)
+      fast_row(NW_SCAN_LSTM, size, p, u, h, c, y, s);
+    else if (kind == NW_SCAN_GRU)
+      fast_row(NW_SCAN_GRU, size, p, u, h, c, y, s);
+    else if (kind == NW_SCAN_RELU)
+      fast_row(NW_SCAN_RELU, size, p, u, h, c, y, s);
+    else
+      fast_row(NW_SCAN_TANH, size, p, u, h, c, y, s);
   }
 }
 
@@ -414,7 +427,7 @@ static NwStatus fast_run(const NwCall *call, void *state, NwError *error)
                       .workspace = call->workspace};
     NW_TRY(nw_onednn_run(p->step, &d, error));
     f.t = ((const NwScan *)call->attrs)->reverse ? z.length - 1 - step : step;
-    nw_parallel(z.n, 1 + 512 / z.size, fast_rows, &f);
+    nw_parallel(z.n, 1 + 4096 / z.size, fast_rows, &f);
   }
   return NW_OK;
 }
@@ -455,7 +468,7 @@ static void fast_grad_rows(void *context, int64_t begin, int64_t end, int thread
       last[k] = old;
       extra[k] = 0;
       if (a->kind == NW_SCAN_LSTM) {
-        float bent = tanhf(s[4 * size + k]), i = s[k], g = s[size + k], m = s[2 * size + k],
+        float bent = nw_tanh_f(s[4 * size + k]), i = s[k], g = s[size + k], m = s[2 * size + k],
               o = s[3 * size + k];
         float dcell = dc[k] + up * o * (1 - bent * bent), was = cells != NULL ? cells[k] : 0;
         pre[k] = dcell * m * i * (1 - i);
@@ -497,7 +510,7 @@ static NwStatus fast_grad_run(const NwCall *call, void *state, NwError *error)
     f.before = step == 0 ? -1 : reverse ? f.t + 1 : f.t - 1;
     f.flow = flows + step * picture * z.gates;
     f.sum = lasts + step * picture;
-    nw_parallel(z.n, 1 + 512 / z.size, fast_grad_rows, &f);
+    nw_parallel(z.n, 1 + 4096 / z.size, fast_grad_rows, &f);
     NwOnednnData d = {.src = f.h, .weights = call->in_data[3], .dst = f.flow, .workspace = call->workspace};
     NW_TRY(nw_onednn_run(p->step, &d, error));
     for (int64_t k = 0; k < picture; k++)
