@@ -1,6 +1,7 @@
 #include "app/session.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,6 +45,8 @@ void nw_session_forget(NwSession *self)
   self->batches = 0;
 }
 
+#define NETWORK_WORDS "%d blocks, %d with weights"
+
 /* The text of a document that it frees; NULL when there is no memory. */
 static char *text_of(NwJson *json)
 {
@@ -53,10 +56,37 @@ static char *text_of(NwJson *json)
   return out;
 }
 
-/* The network's name for lists: its template has none after edits, so its shape speaks. */
+static gboolean same_layers(const NwNetwork *a, const NwNetwork *b)
+{
+  if (nw_network_count(a) != nw_network_count(b))
+    return FALSE;
+  for (int i = 0; i < nw_network_count(a); i++)
+    if (nw_network_at(a, i)->op != nw_network_at(b, i)->op)
+      return FALSE;
+  return TRUE;
+}
+
+/* The template whose layers these are, whatever their sizes; NULL: none. */
+static const char *template_of(const NwNetwork *network)
+{
+  const NwTemplate *tmpl;
+  for (size_t i = 0; (tmpl = nw_template_at(i)) != NULL; i++) {
+    NwNetwork *drawn = NULL;
+    NwStatus status = nw_template_build(tmpl, tmpl->channels, tmpl->height, tmpl->width, 10, &drawn, NULL);
+    gboolean same = status == NW_OK && same_layers(network, drawn);
+    nw_network_free(drawn);
+    if (same)
+      return tmpl->label;
+  }
+  return NULL;
+}
+
+/* The network's name for lists: its template, or its shape. Kept in the history, hence not in the person's
+ * language of today (nw_session_network_words). */
 static char *network_name(NwProject *project)
 {
   const NwNetwork *network = nw_project_network(project);
+  const char *name = template_of(network);
   int layers = 0;
   for (int i = 0; i < nw_network_count(network); i++)
     for (int p = 0; p < nw_network_at(network, i)->op->n_inputs; p++)
@@ -64,8 +94,16 @@ static char *network_name(NwProject *project)
         layers++;
         break;
       }
+  return name != NULL ? g_strdup(name) : g_strdup_printf(NETWORK_WORDS, nw_network_count(network), layers);
+}
+
+char *nw_session_network_words(const char *stored)
+{
+  int blocks, layers;
+  if (stored == NULL || sscanf(stored, NETWORK_WORDS, &blocks, &layers) != 2)
+    return g_strdup(stored != NULL ? stored : "–");
   /* Translators: a network in a list: how many blocks it has, and how many of them have weights. */
-  return g_strdup_printf(_("%d blocks, %d with weights"), nw_network_count(network), layers);
+  return g_strdup_printf(_("%d blocks, %d with weights"), blocks, layers);
 }
 
 static NwStatus write_run_json(NwRunInfo *info, NwError *error)

@@ -17,6 +17,8 @@ G_DECLARE_FINAL_TYPE(NwSession, nw_session, NW, SESSION, GObject)
  * "finished". */
 
 NwSession *nw_session_new(NwHistory *history);
+/* What a run's network_name is in the language of today; g_free. */
+char *nw_session_network_words(const char *stored);
 /* A new run of the project as it stands now (copied). name may be NULL. */
 NwStatus nw_session_start(NwSession *session, NwProject *project, const char *name, NwError *error);
 /* Goes on with an interrupted, stopped or paused run from its last checkpoint; extra_epochs > 0 also trains a

@@ -171,6 +171,26 @@ static void wait_for_step(Bench *b, gint64 step)
     g_main_context_iteration(NULL, TRUE);
 }
 
+/* A name is kept in one language and shown in that of the day; a template is called by its name. */
+static void test_network_words(void)
+{
+  Bench b = {0};
+  NwError error = {0};
+  NwRunInfo *info = NULL;
+  g_autofree char *shape = nw_session_network_words("12 blocks, 4 with weights"), *name = NULL;
+  g_assert_cmpstr(shape, ==, "12 blocks, 4 with weights");
+  g_autofree char *none = nw_session_network_words(NULL);
+  g_assert_cmpstr(none, ==, "–");
+  bench_new(&b, "1");
+  ok(nw_session_start(b.session, b.project, NULL, &error), &error);
+  g_main_loop_run(b.loop);
+  ok(nw_history_find(b.history, nw_session_run(b.session), &info, &error), &error);
+  name = nw_session_network_words(info->network_name);
+  g_assert_cmpstr(name, ==, "SimpleCNN");
+  nw_run_info_free(info);
+  bench_free(&b);
+}
+
 static void test_pause_stop_resume(void)
 {
   Bench b = {0}, whole = {0};
@@ -390,6 +410,7 @@ int main(int argc, char **argv)
   root = nwt_folder_new();
   set = nwt_set(root, "set", 3, 30);
   g_test_add_func("/session/train", test_train);
+  g_test_add_func("/session/network-words", test_network_words);
   g_test_add_func("/session/pause-stop-resume", test_pause_stop_resume);
   g_test_add_func("/session/wait", test_wait);
   g_test_add_func("/session/sleeping-reader", test_sleeping_reader);

@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "app/session.h"
 #include "ui/chart/nw-chart-theme.h"
 #include "ui/model/nw-run-item.h"
 #include "ui/widgets/nw-text.h"
@@ -180,8 +181,8 @@ static void fill_dataset(GtkWidget *cell, NwRunItem *item)
 
 static void fill_network(GtkWidget *cell, NwRunItem *item)
 {
-  const char *name = nw_run_item_info(item)->network_name;
-  gtk_label_set_text(GTK_LABEL(cell), name != NULL ? name : "–");
+  g_autofree char *name = nw_session_network_words(nw_run_item_info(item)->network_name);
+  gtk_label_set_text(GTK_LABEL(cell), name);
 }
 
 static void fill_epochs(GtkWidget *cell, NwRunItem *item)
