@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/io/weights.h"
 #include "engine/train/checkpoint.h"
 
 void nw_trained_clear(NwTrained *trained)
@@ -52,6 +53,21 @@ static char *checkpoint_path(const NwRunInfo *info, const char *checkpoint)
   return path;
 }
 
+/* A file that is no checkpoint may be one of weights alone: that is worth saying. */
+static NwStatus explain(const char *path, NwStatus status, NwError *error)
+{
+  NwWeights *weights = NULL;
+  if (status != NW_BAD_FORMAT || nw_weights_open(path, &weights, NULL) != NW_OK)
+    return status;
+  nw_fail(
+      error, status,
+      _("%s is not a checkpoint of Netwright: it holds weights (%s), but no network. Give a run, or the file "
+        "best.pth or last.pth of one; `netwright new --weights` begins a training with such weights."),
+      path, nw_weights_format(weights));
+  nw_weights_close(weights);
+  return status;
+}
+
 int nw_cli_load(NwHistory *history, const char *word, const char *checkpoint, NwTrained *out)
 {
   NwError error = {0};
@@ -69,7 +85,7 @@ int nw_cli_load(NwHistory *history, const char *word, const char *checkpoint, Nw
       path = checkpoint_path(out->run, checkpoint);
   }
   if (status == NW_OK)
-    status = nw_checkpoint_read_model(path, &out->model, &json, &error);
+    status = explain(path, nw_checkpoint_read_model(path, &out->model, &json, &error), &error);
   if (status == NW_OK)
     status = read_extra(json, out, &error);
   nw_json_free(json);

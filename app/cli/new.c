@@ -135,6 +135,8 @@ int nw_cli_new(int argc, char **argv)
   g_autofree char *name = g_path_get_basename(argv[1]);
   NwError error = {0};
   nw_project_set_name(project, name);
+  if (weights.pretrained && size == NULL) /* as these weights have seen pictures, whatever size the set has */
+    size = g_strdup("224x224x3");
   NwStatus status = nw_cli_fill_project(project, tmpl, data, size, &error);
   if (status == NW_OK)
     status = nw_cli_use_weights(project, tmpl, &weights, FALSE, &error);

@@ -163,6 +163,8 @@ int nw_cli_train(int argc, char **argv)
     goto out;
   if (o.threads > 0)
     nw_threads_set(o.threads);
+  if (o.weights.pretrained && o.size == NULL && folder == NULL)
+    o.size = g_strdup("224x224x3");
   NwStatus status = open_any(&o, folder, &project, &error);
   if (status == NW_OK)
     status = nw_cli_use_weights(project, o.template_id != NULL ? nw_template_find(o.template_id) : NULL,

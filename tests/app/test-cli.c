@@ -295,6 +295,28 @@ static void test_export(void)
                   pictures);
 }
 
+/* A training that begins with the weights of another one, by name; with those of another network, not at all.
+ */
+static void test_weights(void)
+{
+  static const char *const names[] = {"w.pth", "w.safetensors", "w.npz", "w.onnx", "w.pt"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *file = g_build_filename(root, names[i], NULL);
+    nwt_expect_only(history, 0, "read back", "export first --output '%s'", file);
+    nwt_expect_only(history, 0, "8 of 8 tensors come from the file",
+                    "new '%s/with-%s' --template simplecnn --data '%s' --weights '%s'", root, names[i],
+                    pictures, file);
+    nwt_expect_only(history, 3, "fits this network",
+                    "new '%s/bad-%s' --template mlp --data '%s' --weights '%s'", root, names[i], pictures,
+                    file);
+  }
+  nwt_expect_only(history, 0, "Finished", "train '%s/with-w.npz' --epochs 1 --name warm", root);
+  nwt_expect_only(history, 2, "name or order", "new '%s/x' --weights '%s/w.pth' --match luck", root, root);
+  nwt_expect_only(history, 2, "efficientnet-lite0", "new '%s/x' --template lenet --pretrained", root);
+  nwt_expect_only(history, 0, "left as it is: _fc.weight",
+                  "new '%s/lite' --from efficientnet-lite0 --pretrained --data '%s'", root, pictures);
+}
+
 /* The set changes after the training: its numbers are not silently taken for those of the run. */
 static void test_changed_set(void)
 {
@@ -364,6 +386,7 @@ int main(int argc, char **argv)
   g_test_add_func("/cli/history", test_history);
   g_test_add_func("/cli/use", test_use);
   g_test_add_func("/cli/export", test_export);
+  g_test_add_func("/cli/weights", test_weights);
   g_test_add_func("/cli/changed-set", test_changed_set);
   g_test_add_func("/cli/terminal", test_terminal);
   int result = g_test_run();

@@ -1,10 +1,12 @@
 /* Templates that are named after torchvision's networks: names, order and shapes of the weights as there, the
  * same logits. */
 #include <glib/gstdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/io/pth.h"
+#include "engine/io/weight-plan.h"
 #include "engine/train/predictor.h"
 #include "tests/engine/nets.h"
 #include "tests/engine/python.h"
@@ -114,6 +116,68 @@ static void test_logits(gconstpointer data)
   g_rmdir(folder);
 }
 
+/* Published weights on photos whose answers are known; then the shipped ones, which are rounded to half
+ * precision. */
+static void expect_photos(const char *weights, const NwPthTensor *input, const NwPthTensor *wanted,
+                          double most)
+{
+  NwError error;
+  NwText report = {0};
+  NwModel *model = make("efficientnet-lite0", 224);
+  NwPredictor *predictor;
+  float logits[3 * 1000];
+  double largest = 0;
+  nwt_ok(nw_weights_load(weights, model, false, &report, &error));
+  g_assert_true(g_str_has_prefix(report.data, "296 of 296 tensors"));
+  nw_text_clear(&report);
+  nwt_ok(nw_predictor_new(model, &(NwNormalization){{0}, {1, 1, 1, 1}}, 3, &predictor, &error));
+  nwt_ok(nw_predictor_run_f32(predictor, input->data, 3, logits, &error));
+  for (int i = 0; i < 3; i++) {
+    static const int classes[] = {967, 282, 657}; /* espresso, tiger cat, missile */
+    int best = 0;
+    for (int k = 0; k < 1000; k++) {
+      best = logits[i * 1000 + k] > logits[i * 1000 + best] ? k : best;
+      largest = MAX(largest,
+                    fabs((double)logits[i * 1000 + k] - (double)((const float *)wanted->data)[i * 1000 + k]));
+    }
+    g_assert_cmpint(best, ==, classes[i]);
+  }
+  g_test_message("%s: logits differ by at most %.3g", strrchr(weights, '/') + 1, largest);
+  g_assert_cmpfloat(largest, <=, most);
+  nw_predictor_free(predictor);
+  nw_model_free(model);
+}
+
+static void test_photos(void)
+{
+  NwError error;
+  NwPthFile *file;
+  NwPthTensor input, logits;
+  const char *source = g_getenv("NETWRIGHT_SOURCE");
+  g_autofree char *published =
+      g_build_filename(source, "../shared/data/efficientnet_lite0/efficientnet-lite0-57934424.pth", NULL);
+  g_autofree char *shipped =
+      g_build_filename(source, "share/efficientnet-lite0/efficientnet-lite0.safetensors", NULL);
+  if (!nwt_have_torch())
+    return;
+  if (!g_file_test(published, G_FILE_TEST_EXISTS) ||
+      !g_file_test("/usr/lib/python3/dist-packages/skimage/data/coffee.png", G_FILE_TEST_EXISTS)) {
+    g_test_skip("the published weights or scikit-image's photos (python3-skimage-lib) are not here");
+    return;
+  }
+  g_autofree char *folder = g_dir_make_tmp("netwright-templates-XXXXXX", NULL),
+                  *io = g_build_filename(folder, "io", NULL);
+  nwt_python("make_lite0.py", published, io, NULL);
+  nwt_ok(nw_pth_open(io, &file, &error));
+  g_assert_true(nw_pth_tensor(nw_pth_get(nw_pth_root(file), "input"), &input));
+  g_assert_true(nw_pth_tensor(nw_pth_get(nw_pth_root(file), "logits"), &logits));
+  expect_photos(published, &input, &logits, 1e-4);
+  expect_photos(shipped, &input, &logits, 0.05);
+  nw_pth_close(file);
+  g_unlink(io);
+  g_rmdir(folder);
+}
+
 int main(int argc, char **argv)
 {
   g_test_init(&argc, &argv, NULL);
@@ -124,5 +188,6 @@ int main(int argc, char **argv)
     if (nets[i].side > 0)
       g_test_add_data_func(logits, GSIZE_TO_POINTER(i), test_logits);
   }
+  g_test_add_func("/templates/photos", test_photos);
   return g_test_run();
 }
