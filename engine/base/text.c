@@ -46,7 +46,8 @@ void nw_text_add_n(NwText *text, const void *bytes, size_t n)
 {
   if (!reserve(text, n))
     return;
-  memcpy(text->data + text->length, bytes, n);
+  if (n > 0) /* bytes may be NULL then */
+    memcpy(text->data + text->length, bytes, n);
   text->length += n;
   text->data[text->length] = '\0';
 }

@@ -324,12 +324,17 @@ static void test_refused(void)
   refuse("\xff\xff\xff\xff\0\0\0\0{}", 10, "longer than the file");
 #define NPY(head)                                                                                            \
   "\x93NUMPY\1\0\x50\0" head "                                                                   \n"
-  refuse(NPY("{'descr': '<f4', 'fortran_order': False, 'shape': (9,), }"), 90, "cut off");
-  refuse(NPY("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"), 110, "Python objects");
-  refuse(NPY("{'descr': [('a', '<f4')], 'shape': (1,), }"), 100, "fields");
-  refuse(NPY("{'descr': '<f4', 'shape': (99999999999999999999,)}"), 100, "larger");
-  refuse("PK\3\4 and nothing else that a zip file has", 40, "damaged");
-  refuse("\x1f\x8b\x08 some gzip file", 20, "not a PyTorch file");
+  refuse(NPY("{'descr': '<f4', 'fortran_order': False, 'shape': (999,), }"),
+         sizeof(NPY("{'descr': '<f4', 'fortran_order': False, 'shape': (999,), }")) - 1, "cut off");
+  refuse(NPY("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"),
+         sizeof(NPY("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }")) - 1, "Python objects");
+  refuse(NPY("{'descr': [('a', '<f4')], 'shape': (1,), }"),
+         sizeof(NPY("{'descr': [('a', '<f4')], 'shape': (1,), }")) - 1, "fields");
+  refuse(NPY("{'descr': '<f4', 'shape': (99999999999999999999,)}"),
+         sizeof(NPY("{'descr': '<f4', 'shape': (99999999999999999999,)}")) - 1, "larger");
+  refuse("PK\3\4 and nothing else that a zip file has",
+         sizeof("PK\3\4 and nothing else that a zip file has") - 1, "damaged");
+  refuse("\x1f\x8b\x08 some gzip file", sizeof("\x1f\x8b\x08 some gzip file") - 1, "not a PyTorch file");
   static const char escape[] =
       "\x08\x08\x12\1x\x3a\x1e\x2a\x1c\x08\2\x10\1\x42\1w\x6a\x11\n\x08location\x12\x05../ab";
   g_autoptr(GByteArray) model = g_byte_array_new();
