@@ -102,6 +102,7 @@ NwStatus nw_checkpoint_read_model(const char *path, NwModel **out, NwJson **json
 static NwStatus read_position(const NwTrainer *trainer, const NwJson *json, NwPosition *at, NwError *error)
 {
   const NwJson *p = nw_json_get(json, "position"), *best = nw_json_get(p, "best");
+  const NwJson *plateau = nw_json_get(p, "plateau"); /* older files have none */
   *at = (NwPosition){.epoch = nw_json_get_int(p, "epoch", -1),
                      .batch = nw_json_get_int(p, "batch", -1),
                      .step = nw_json_get_int(p, "step", -1),
@@ -110,9 +111,13 @@ static NwStatus read_position(const NwTrainer *trainer, const NwJson *json, NwPo
                      .pictures = nw_json_get_int(p, "pictures", -1),
                      .best_value = nw_json_get_real(best, "value", NAN),
                      .best_loss = nw_json_get_real(best, "loss", NAN),
-                     .best_epoch = nw_json_get_int(best, "epoch", 0)};
+                     .best_epoch = nw_json_get_int(best, "epoch", 0),
+                     .plateau = {.factor = nw_json_get_real(plateau, "factor", 1),
+                                 .best = nw_json_get_real(plateau, "best", NAN),
+                                 .bad = nw_json_get_int(plateau, "bad", 0),
+                                 .cooldown = nw_json_get_int(plateau, "cooldown", 0)}};
   if (at->epoch < 0 || at->batch < 0 || at->step < 0 || at->correct < 0 || at->pictures < 0 ||
-      !isfinite(at->loss_sum))
+      !isfinite(at->loss_sum) || !(at->plateau.factor > 0 && at->plateau.factor <= 1e6))
     return nw_fail(error, NW_BAD_FORMAT,
                    "The checkpoint is damaged: the position in the training is missing.");
   if (at->batch > 0 && nw_json_get_int(p, "batch_size", 0) != trainer->config.batch_size)

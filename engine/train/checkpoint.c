@@ -25,6 +25,16 @@ static NwJson *numbers(const double *values, int64_t n)
   return array;
 }
 
+static NwJson *plateau_to_json(const NwPlateau *plateau)
+{
+  NwJson *json = nw_json_object();
+  if (nw_json_set_real(json, "factor", plateau->factor) && nw_json_set_real(json, "best", plateau->best) &&
+      nw_json_set_int(json, "bad", plateau->bad) && nw_json_set_int(json, "cooldown", plateau->cooldown))
+    return json;
+  nw_json_free(json);
+  return NULL;
+}
+
 static bool set_position(NwJson *json, const NwTrainer *trainer)
 {
   const NwPosition *at = &trainer->position;
@@ -39,7 +49,7 @@ static bool set_position(NwJson *json, const NwTrainer *trainer)
        nw_json_set_int(p, "seed", (int64_t)trainer->config.seed);
   ok = ok && nw_json_set_real(best, "value", at->best_value) &&
        nw_json_set_real(best, "loss", at->best_loss) && nw_json_set_int(best, "epoch", at->best_epoch);
-  if (!nw_json_set(p, "best", best))
+  if (!nw_json_set(p, "best", best) || !nw_json_set(p, "plateau", plateau_to_json(&at->plateau)))
     ok = false;
   return nw_json_set(json, "position", p) && ok;
 }

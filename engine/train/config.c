@@ -102,15 +102,20 @@ NwStatus nw_train_config_copy(const NwTrainConfig *config, NwTrainConfig *out, N
 /* ---- learning rate ---- */
 
 /* torch's SequentialLR: the warm-up alone first, then the schedule counted from the warm-up's end. */
-double nw_train_config_lr(const NwTrainConfig *config, double epoch)
+double nw_train_config_lr_at(const NwTrainConfig *config, double epoch, double steps)
 {
   double warm = config->warmup_epochs;
   if (epoch < warm)
     return config->lr * (config->warmup_factor + (1 - config->warmup_factor) * epoch / warm);
   if (config->schedule == NULL)
     return config->lr;
-  return config->lr * config->schedule->factor(config->schedule_attrs, config->lr, epoch - warm,
-                                               (double)config->epochs - warm);
+  NwScheduleTime time = {config->lr, epoch - warm, (double)config->epochs - warm, steps};
+  return config->lr * config->schedule->factor(config->schedule_attrs, &time);
+}
+
+double nw_train_config_lr(const NwTrainConfig *config, double epoch)
+{
+  return nw_train_config_lr_at(config, epoch, 100);
 }
 
 /* ---- plain settings, one row each ---- */

@@ -7,11 +7,35 @@
 #include "engine/op/attr.h"
 #include "engine/op/op.h"
 
+/* Where a training stands, as a schedule sees it. */
+typedef struct NwScheduleTime {
+  double base;   /* the rate that was set */
+  double epoch;  /* whole epochs done, fractional inside one */
+  double epochs; /* that there will be */
+  double steps;  /* in each epoch */
+} NwScheduleTime;
+
+/* What ReduceLROnPlateau remembers; begins as NW_PLATEAU_NEW. */
+typedef struct NwPlateau {
+  double factor; /* on the base rate */
+  double best;   /* NaN: none yet */
+  int64_t bad, cooldown;
+} NwPlateau;
+#define NW_PLATEAU_NEW ((NwPlateau){.factor = 1, .best = NAN})
+
+/* What the watcher of an epoch may look at. */
+typedef struct NwEpochValues {
+  double train_loss, train_accuracy, val_loss, val_accuracy; /* NaN without validation */
+} NwEpochValues;
+
 typedef struct NwSchedule {
   NwOp row; /* id "cosine", label "CosineAnnealingLR", attrs; no ports, no kernels */
-  /* Factor on the base rate at `epoch` (whole epochs done, fractional inside one) of `epochs`. */
-  double (*factor)(const void *attrs, double base, double epoch, double epochs);
+  /* Factor on the base rate. Allocates nothing. */
+  double (*factor)(const void *attrs, const NwScheduleTime *time);
+  /* Called after each epoch; NULL for schedules that follow time alone. A value that is missing (no
+   * validation) is replaced by that of the training. */
+  void (*watch)(const void *attrs, double base, const NwEpochValues *values, NwPlateau *plateau);
 } NwSchedule;
 
-const NwSchedule *nw_schedule_find(const char *id); /* "constant", "step", "cosine"; NULL: unknown */
+const NwSchedule *nw_schedule_find(const char *id); /* "constant", "step", "cosine", …; NULL: unknown */
 const NwSchedule *nw_schedule_at(size_t index);     /* NULL past the end */

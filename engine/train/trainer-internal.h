@@ -1,6 +1,7 @@
 /* What the files of the trainer share. */
 #pragma once
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -15,6 +16,7 @@ typedef struct NwPosition {
   int64_t correct, pictures;    /* the same */
   double best_value, best_loss; /* NaN: none yet */
   int64_t best_epoch;           /* from 1; 0: none yet */
+  NwPlateau plateau;            /* what the schedule has seen */
 } NwPosition;
 
 struct NwTrainer {

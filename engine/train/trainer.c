@@ -116,6 +116,7 @@ NwStatus nw_trainer_new(const NwTrainerSetup *setup, NwTrainer **out, NwError *e
   trainer->train = setup->train;
   trainer->validation = setup->validation;
   trainer->observer = setup->observer;
+  trainer->position.plateau = NW_PLATEAU_NEW;
   trainer->position.best_value = trainer->position.best_loss = NAN;
   NwStatus status = prepare(trainer, setup, error);
   if (status != NW_OK) {
@@ -136,8 +137,9 @@ int64_t nw_trainer_batches(const NwTrainer *trainer)
 double nw_trainer_lr(const NwTrainer *trainer)
 {
   const NwPosition *at = &trainer->position;
-  return nw_train_config_lr(&trainer->config,
-                            (double)at->epoch + (double)at->batch / (double)nw_trainer_batches(trainer));
+  double steps = (double)nw_trainer_batches(trainer);
+  return at->plateau.factor *
+         nw_train_config_lr_at(&trainer->config, (double)at->epoch + (double)at->batch / steps, steps);
 }
 
 static NwStatus lost(NwTrainer *trainer, double loss, double lr, NwError *error)
@@ -318,7 +320,8 @@ static NwStatus run_epoch(NwTrainer *trainer, NwError *error)
 {
   NwPosition *at = &trainer->position;
   NwEpochEvent event = {0};
-  double lr = nw_train_config_lr(&trainer->config, (double)at->epoch);
+  double lr = at->plateau.factor *
+              nw_train_config_lr_at(&trainer->config, (double)at->epoch, (double)nw_trainer_batches(trainer));
   trainer->epoch_seconds = 0;
   trainer->epoch_pictures = 0;
   NW_TRY(train_epoch(trainer, error));
@@ -340,6 +343,11 @@ static NwStatus run_epoch(NwTrainer *trainer, NwError *error)
   at->loss_sum = 0;
   at->correct = at->pictures = 0;
   event.epoch = at->epoch;
+  if (trainer->config.schedule->watch != NULL && (double)at->epoch > trainer->config.warmup_epochs)
+    trainer->config.schedule->watch(
+        trainer->config.schedule_attrs, trainer->config.lr,
+        &(NwEpochValues){event.train_loss, event.train_accuracy, event.val_loss, event.val_accuracy},
+        &at->plateau);
   trainer->unsaved = true;
   keep_best(trainer, &event);
   if (trainer->observer.epoch != NULL)

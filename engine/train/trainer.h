@@ -41,6 +41,9 @@ NwStatus nw_train_config_from_json(const NwJson *json, NwTrainConfig *out, NwErr
 NwStatus nw_train_config_set(NwTrainConfig *config, const char *key, const char *value, NwError *error);
 /* Learning rate after `epoch` (fractional) epochs, warm-up included. */
 double nw_train_config_lr(const NwTrainConfig *config, double epoch);
+/* The same where the number of steps in an epoch is known, which OneCycleLR counts. What ReduceLROnPlateau
+ * did comes on top. */
+double nw_train_config_lr_at(const NwTrainConfig *config, double epoch, double steps);
 
 /* How pictures become numbers: (v/255 - mean) / deviation per channel, on the device. */
 typedef struct NwNormalization {

@@ -112,6 +112,10 @@ static void run_init(Run *run, const Plan *plan, const char *checkpoint_seconds)
                             "0.01"};
   for (gsize i = 0; i < G_N_ELEMENTS(settings); i += 2)
     nwt_ok(nw_train_config_set(&run->config, settings[i], settings[i + 1], &error));
+  if (strcmp(plan->schedule, "plateau") == 0) /* so that it falls in so short a training */
+    nwt_ok(nw_train_config_set(&run->config, "schedule.threshold", "100", &error));
+  if (strcmp(plan->schedule, "plateau") == 0)
+    nwt_ok(nw_train_config_set(&run->config, "schedule.patience", "0", &error));
   if (strcmp(plan->schedule, "step") == 0)
     nwt_ok(nw_train_config_set(&run->config, "schedule.step_size", "1", &error));
   run->train = nwt_source_new(TRAIN, SIZE, CLASSES, 1, TRUE);
@@ -360,18 +364,22 @@ static void test_torch(void)
 
 int main(int argc, char **argv)
 {
-  static const char *const optimizers[] = {"sgd", "adam", "adamw"}, *const schedules[] = {"constant", "step",
-                                                                                          "cosine"};
-  static Plan plans[10];
+  static const char *const optimizers[] = {"sgd", "adam", "adamw", "rmsprop", "adagrad", "nadam", "lion"};
+  static Plan plans[G_N_ELEMENTS(optimizers) * 16 + 1];
+  const NwSchedule *schedule;
+  int n = 0;
   g_test_init(&argc, &argv, NULL);
-  for (int i = 0; i < 9; i++) {
-    plans[i] = (Plan){i % 2 ? "residual" : "simplecnn", optimizers[i / 3], schedules[i % 3], "false"};
-    g_autofree char *path =
-        g_strdup_printf("/checkpoint/resume/%s-%s", plans[i].optimizer, plans[i].schedule);
-    g_test_add_data_func(path, &plans[i], test_resume);
-  }
-  plans[9] = (Plan){"simplecnn", "adamw", "cosine", "true"};
-  g_test_add_data_func("/checkpoint/resume/exact", &plans[9], test_resume);
+  for (gsize s = 0; (schedule = nw_schedule_at(s)) != NULL; s++)
+    for (gsize o = 0; o < G_N_ELEMENTS(optimizers); o++) {
+      g_assert_cmpuint(s, <, 16);
+      plans[n] = (Plan){n % 2 ? "simpleclassifier" : "simplecnn", optimizers[o], schedule->row.id, "false"};
+      if (s < 3 && o < 3)
+        plans[n].net = "residual";
+      g_autofree char *path = g_strdup_printf("/checkpoint/resume/%s-%s", optimizers[o], schedule->row.id);
+      g_test_add_data_func(path, &plans[n++], test_resume);
+    }
+  plans[n] = (Plan){"simplecnn", "adamw", "cosine", "true"};
+  g_test_add_data_func("/checkpoint/resume/exact", &plans[n], test_resume);
   g_test_add_func("/checkpoint/stop", test_stop);
   g_test_add_func("/checkpoint/more-epochs", test_more_epochs);
   g_test_add_func("/checkpoint/refused", test_refused);
