@@ -106,16 +106,38 @@ static int check_threads(const char *command, gint threads)
                       : nw_cli_usage(command, _("--threads must be at least 1, not %d"), threads);
 }
 
+/* "sgd, adam, adamw": what there is to choose from, for the help. */
+static char *names_of(NwGroup group)
+{
+  GString *names = g_string_new(NULL);
+  const NwOp *op;
+  for (size_t i = 0; (op = nw_op_at(i)) != NULL; i++)
+    if (op->group == group && op->label != NULL)
+      g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", op->id);
+  return g_string_free(names, FALSE);
+}
+
+static char *names_of_schedules(void)
+{
+  GString *names = g_string_new(NULL);
+  const NwSchedule *schedule;
+  for (size_t i = 0; (schedule = nw_schedule_at(i)) != NULL; i++)
+    g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", schedule->row.id);
+  return g_string_free(names, FALSE);
+}
+
 int nw_cli_train(int argc, char **argv)
 {
   Options o = {0};
+  g_autofree char *optimizers = names_of(NW_GROUP_OPTIMIZER), *losses = names_of(NW_GROUP_LOSS),
+                  *schedules = names_of_schedules();
   const GOptionEntry entries[] = {
       {"epochs", 'e', 0, G_OPTION_ARG_STRING, &o.epochs, N_("How often every picture is seen"), N_("N")},
       {"batch-size", 'b', 0, G_OPTION_ARG_STRING, &o.batch_size, N_("Pictures in one step"), N_("N")},
       {"lr", 0, 0, G_OPTION_ARG_STRING, &o.lr, N_("Learning rate"), N_("X")},
-      {"optimizer", 'o', 0, G_OPTION_ARG_STRING, &o.optimizer, N_("sgd, adam, adamw"), N_("NAME")},
-      {"schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, N_("constant, step, cosine"), N_("NAME")},
-      {"loss", 0, 0, G_OPTION_ARG_STRING, &o.loss, N_("cross_entropy"), N_("NAME")},
+      {"optimizer", 'o', 0, G_OPTION_ARG_STRING, &o.optimizer, optimizers, N_("NAME")},
+      {"schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, schedules, N_("NAME")},
+      {"loss", 0, 0, G_OPTION_ARG_STRING, &o.loss, losses, N_("NAME")},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &o.seed, N_("Seed of all random numbers of the run"), N_("N")},
       {"device", 0, 0, G_OPTION_ARG_STRING, &o.device, N_("cpu"), N_("NAME")},
       {"threads", 0, 0, G_OPTION_ARG_INT, &o.threads, N_("Processor cores to use (default: all)"), N_("N")},
