@@ -23,8 +23,8 @@ static NwVal draw(NwSketch *s, const void *attrs)
   const Multihead *a = attrs;
   NwVal x = s->in[0];
   NwSpec like = nw_drawn(s, x);
-  int64_t size = like.ndim == 3 ? like.dims[2] : 1;
-  if (like.ndim != 3 || nw_spec_count(&like) < 1 || size > (1 << 20))
+  int64_t size = like.ndim == 3 && like.dims[2] > 0 && like.dims[2] <= 1 << 20 ? like.dims[2] : 1;
+  if (like.ndim != 3 || nw_spec_count(&like) < 1 || size != like.dims[2])
     nw_sketch_fail(
         s, NULL,
         "%s needs batch × steps × numbers; this input has %d sizes: put a PatchEmbedding or Reshape "

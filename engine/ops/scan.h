@@ -126,7 +126,7 @@ static inline NwVal nw_recurrent_draw(NwSketch *s, const NwRecurrent *a, NwScanK
         "%s needs batch × steps × numbers; this input has %d sizes: put a Reshape before it, such as one row "
         "of the picture a step",
         s->op->label, spec.ndim > 0 ? spec.ndim : 0);
-  for (int layer = 0; layer < a->num_layers; layer++) {
+  for (int layer = 0; layer < a->num_layers && s->status == NW_OK; layer++) {
     if (layer > 0 && a->dropout > 0)
       x = nw_part(s, NULL, "dropout", x, "p=%.17g", a->dropout);
     NwVal y = nw_recurrent_part(s, a, kind, layer, false, x);
