@@ -11,6 +11,7 @@
 #include "data/words.h"
 
 #define ENTRY_MAX ((guint64)1 << 31)
+enum { DEFLATE_BEST = 1040 }; /* deflate cannot pack better than about 1032:1 */
 
 typedef struct ZipEntry {
   guint64 at, packed, size; /* at: of the local header */
@@ -233,6 +234,9 @@ NwStatus nw_store_zip_read(const NwZip *zip, guint32 record, NwBytes *room, cons
   at += 30 + u16(header + 26) + u16(header + 28);
   if (packed > zip->length || at > zip->length - packed || (entry->method == 0 && packed != size))
     return nw_fail(error, NW_BAD_FORMAT, _("its data lies beyond the end of the archive"));
+  if (entry->method == 8 && size / DEFLATE_BEST > packed)
+    return nw_fail(error, NW_BAD_FORMAT, _("its %zu packed bytes cannot hold the %zu that it claims"), packed,
+                   size);
   gsize behind = entry->method == 8 ? packed + 64 : 0; /* the packed bytes stand behind the unpacked ones */
   if (!nw_bytes_need(room, size + behind))
     return nw_fail(error, NW_NO_MEMORY, _("no memory for a file of %zu bytes"), size);

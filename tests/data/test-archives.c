@@ -194,6 +194,32 @@ static void test_encrypted(void)
   corpus_free(root);
 }
 
+/* An entry that claims 2 GB from a few bytes is left out, and no memory is asked for. */
+static void test_dishonest_size(void)
+{
+  static const Member members[] = {
+      {"a/1.png", "rgb.png"}, {"a/2.png", "gray.png"}, {"b/1.png", "rgb.png"}, {"b/2.png", "gray.png"}};
+  char *root = corpus_new(),
+       *path = pack(root, &kinds[0], members, G_N_ELEMENTS(members), "zip:compression=deflate");
+  char *bytes;
+  gsize n;
+  g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
+  char *record = memmem(bytes, n, "PK\1\2", 4);
+  g_assert_nonnull(record);
+  g_assert_cmpint(record[10], ==, 8);
+  memcpy(record + 24, "\xf0\xff\xff\x7f", 4);
+  g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
+  NwManifest *m = scan_fine(path, 0.2);
+  g_assert_cmpuint(m->pictures->len, ==, 3);
+  const NwProblem *problem = problem_of(m, "corrupt", 0);
+  g_assert_nonnull(problem);
+  g_assert_cmpuint(problem->count, ==, 1);
+  nw_manifest_free(m);
+  g_free(bytes);
+  g_free(path);
+  corpus_free(root);
+}
+
 /* A class called 猫 in GBK, as Chinese Windows packs it. libarchive writes the bytes as they are. */
 static void test_names_in_gbk(void)
 {
@@ -491,6 +517,7 @@ int main(int argc, char **argv)
   g_test_add_func("/archives/broken-member", test_broken_member);
   g_test_add_func("/archives/encrypted", test_encrypted);
   g_test_add_func("/archives/names-in-gbk", test_names_in_gbk);
+  g_test_add_func("/archives/dishonest-size", test_dishonest_size);
   g_test_add_func("/archives/large-zip", test_large_zip);
   g_test_add_func("/archives/sample", test_sample);
   g_test_add_func("/packed/mnist", test_mnist);
