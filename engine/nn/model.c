@@ -241,7 +241,8 @@ static NwStatus emit_block(Emission *emission, int index, NwError *error)
   if (attrs == NULL)
     return no_memory(error);
   memcpy(attrs, block->attrs, op->attrs_size);
-  nw_attrs_set_hidden(op, attrs, "training", emission->training);
+  /* What is frozen stays as it was learnt: the statistics of its norms, too, and nothing drops out of it. */
+  nw_attrs_set_hidden(op, attrs, "training", emission->training && !block->frozen);
   nw_attrs_set_hidden(op, attrs, "stream", index);
   if (emission->graph != NULL)
     nw_graph_set_block(emission->graph, block->id);

@@ -259,6 +259,44 @@ static void test_frozen(void)
   bench_clear(&b);
 }
 
+static gpointer bytes_of(NwModel *model, const char *name)
+{
+  const NwParam *param = nw_model_find(model, name);
+  g_assert_nonnull(param);
+  return g_memdup2(param->data, nw_spec_bytes(&param->spec));
+}
+
+/* A frozen norm normalises by what it has learnt, and learns no more; the one beside it does. */
+static void test_frozen_norm(void)
+{
+  NwError error;
+  Bench b;
+  bench_init(&b, "residual", (const char *[]){"epochs", "1", NULL});
+  NwNetwork *network;
+  NwSpec input = nw_model_input(b.model);
+  nwt_ok(nw_network_copy(nw_model_network(b.model), &network, &error));
+  const NwBlock *norms[2] = {NULL, NULL};
+  for (int i = 0, n = 0; i < nw_network_count(network) && n < 2; i++)
+    if (g_str_equal(nw_network_at(network, i)->op->id, "batch_norm2d"))
+      norms[n++] = nw_network_at(network, i);
+  g_assert_nonnull(norms[1]);
+  g_autofree char *still = g_strdup_printf("%s.running_mean", norms[0]->name);
+  g_autofree char *moving = g_strdup_printf("%s.running_mean", norms[1]->name);
+  nwt_ok(nw_network_set_frozen(network, norms[0]->id, true, &error));
+  nw_model_free(b.model);
+  nwt_ok(nw_model_new(network, &input, CLASSES, 21, &b.model, &error));
+  nw_network_free(network);
+  g_autofree gpointer still_before = bytes_of(b.model, still), moving_before = bytes_of(b.model, moving);
+  bench_start(&b);
+  nwt_ok(nw_trainer_run(b.trainer, &error));
+  g_autofree gpointer still_after = bytes_of(b.model, still), moving_after = bytes_of(b.model, moving);
+  gsize n = nw_spec_bytes(&nw_model_find(b.model, still)->spec),
+        m = nw_spec_bytes(&nw_model_find(b.model, moving)->spec);
+  g_assert_cmpmem(still_before, n, still_after, n);
+  g_assert_true(memcmp(moving_before, moving_after, m) != 0);
+  bench_clear(&b);
+}
+
 static void test_class_weights(void)
 {
   NwError error;
@@ -480,6 +518,7 @@ int main(int argc, char **argv)
   g_test_add_func("/trainer/learns", test_learns);
   g_test_add_func("/trainer/checkpoint-is-a-model", test_checkpoint_is_a_model);
   g_test_add_func("/trainer/frozen", test_frozen);
+  g_test_add_func("/trainer/frozen-norm", test_frozen_norm);
   g_test_add_func("/trainer/class-weights", test_class_weights);
   g_test_add_func("/trainer/last-batch-of-one", test_last_batch_of_one);
   g_test_add_func("/trainer/stop", test_stop);

@@ -67,6 +67,34 @@ static void test_geometry(void)
   g_object_unref(plain);
 }
 
+/* Between two blocks of a chain lies their own wire, not the shortcut that passes beside them. */
+static void test_wire_at(void)
+{
+  NwProject *plain = nw_project_new();
+  NwError error = {0};
+  guint32 input, conv, norm, sum;
+  g_assert_cmpint(nw_project_add_block(plain, nw_op_find("input"), 100, 0, &input, &error), ==, NW_OK);
+  g_assert_cmpint(nw_project_add_block(plain, nw_op_find("conv2d"), 100, 100, &conv, &error), ==, NW_OK);
+  g_assert_cmpint(nw_project_add_block(plain, nw_op_find("batch_norm2d"), 100, 200, &norm, &error), ==,
+                  NW_OK);
+  g_assert_cmpint(nw_project_add_block(plain, nw_op_find("add"), 100, 300, &sum, &error), ==, NW_OK);
+  g_assert_cmpint(nw_project_connect(plain, input, conv, 0, &error), ==, NW_OK);
+  g_assert_cmpint(nw_project_connect(plain, conv, norm, 0, &error), ==, NW_OK);
+  g_assert_cmpint(nw_project_connect(plain, norm, sum, 0, &error), ==, NW_OK);
+  g_assert_cmpint(nw_project_connect(plain, input, sum, 1, &error), ==, NW_OK);
+  const NwNetwork *net = nw_project_network(plain);
+  double x, y;
+  nw_block_output_at(nw_network_find(net, conv), &x, &y);
+  NwHit hit = nw_network_wire_at(net, x, y + 12, 20);
+  g_assert_cmpint(hit.kind, ==, NW_HIT_INPUT);
+  g_assert_cmpuint(hit.block, ==, norm);
+  hit = nw_network_wire_at(net, x + NW_BLOCK_WIDTH / 2.0 + 18, 200, 20);
+  g_assert_cmpuint(hit.block, ==, sum);
+  g_assert_cmpint(hit.socket, ==, 1);
+  g_assert_cmpint(nw_network_wire_at(net, x - NW_BLOCK_WIDTH, 200, 20).kind, ==, NW_HIT_NOTHING);
+  g_object_unref(plain);
+}
+
 /* ---- with a window ---- */
 
 static void on_refused(NwCanvas *source_canvas, const char *sentence, gpointer data)
@@ -270,6 +298,7 @@ int main(int argc, char **argv)
   nwt_ui_init(&argc, &argv);
   g_test_add_func("/ui/canvas/geometry", test_geometry);
   nwt_add("/ui/canvas/no-cycles", test_cycle);
+  nwt_add("/ui/canvas/wire-at", test_wire_at);
   nwt_add("/ui/canvas/splice", test_splice);
   nwt_add("/ui/canvas/delete-and-heal", test_delete);
   nwt_add("/ui/canvas/keys", test_keys);

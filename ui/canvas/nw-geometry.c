@@ -122,6 +122,20 @@ static double distance_to_segment(double x, double y, double x0, double y0, doub
   return hypot(x - x0 - t * dx, y - y0 - t * dy);
 }
 
+/* The wire as nw_paint_wire draws it: straight down, bent above its reader, or around the cards of its
+ * column. */
+static double distance_to_wire(double x, double y, double x0, double y0, double x1, double y1)
+{
+  double dx = fabs(x1 - x0), dy = y1 - y0, bend = MIN(dy, 90);
+  if (dx > 140 && dy > 60)
+    return MIN(distance_to_segment(x, y, x0, y0, x1, y0 + bend),
+               distance_to_segment(x, y, x1, y0 + bend, x1, y1));
+  if (dy <= 100 && dy >= 0)
+    return distance_to_segment(x, y, x0, y0, x1, y1);
+  double side = MAX(x0, x1) + NW_BLOCK_WIDTH / 2.0 + 18 - MAX(x1 - x0, 0);
+  return distance_to_segment(x, y, side, y0 + 32, side, y1 - 32);
+}
+
 NwHit nw_network_wire_at(const NwNetwork *network, double x, double y, double reach)
 {
   NwHit hit = {NW_HIT_NOTHING, 0, 0};
@@ -134,8 +148,8 @@ NwHit nw_network_wire_at(const NwNetwork *network, double x, double y, double re
         continue;
       nw_block_output_at(from, &x0, &y0);
       nw_block_input_at(to, k, &x1, &y1);
-      double distance = distance_to_segment(x, y, x0, y0, x1, y1);
-      if (distance <= reach) {
+      double distance = distance_to_wire(x, y, x0, y0, x1, y1);
+      if (distance < reach) {
         reach = distance;
         hit = (NwHit){NW_HIT_INPUT, to->id, k};
       }
