@@ -126,7 +126,7 @@ static void test_round_trip(void)
   expect_equal(model, half, NW_F16, TRUE);
   expect_equal(model, npz, NW_F32, TRUE);
   g_autofree char *a = NULL, *b = NULL;
-  gsize n, m;
+  gsize n, m = 0;
   g_assert_true(g_file_get_contents(safe, &a, &n, NULL) && g_file_get_contents(again, &b, &m, NULL));
   g_assert_cmpmem(a, n, b, m);
   if (nwt_have_torch()) {
