@@ -159,6 +159,7 @@ static NwStatus load(NwProject *project, const char *folder, const char *path, N
   if (status == NW_OK) {
     project->folder = g_strdup(folder);
     project->saved = nw_project_text(project);
+    nw_project_remember_opened(project);
   }
   nw_json_free(json);
   return status;
@@ -235,6 +236,7 @@ NwStatus nw_project_save(NwProject *project, NwError *error)
 {
   if (project->folder == NULL)
     return nw_fail(error, NW_BAD_STATE, _("The project has no folder yet: save it under a name first"));
+  NW_TRY(nw_project_keep_previous(project, error));
   NW_TRY(write_to(project, project->folder, error));
   nw_project_emit(project, NW_HISTORY_CHANGED);
   return NW_OK;

@@ -8,7 +8,8 @@ enum { NW_PROJECT_VERSION = 1 };
 struct _NwProject {
   GObject parent;
   char *folder, *name;
-  char *saved; /* text of the project as it was last saved; NULL: never */
+  char *saved;  /* text of the project as it was last saved; NULL: never */
+  char *opened; /* its state when it was opened, until the version before is kept; NULL: a new one */
   NwNetwork *network;
   NwNetworkReport report;
   char *dataset;
@@ -59,3 +60,7 @@ char *nw_project_state_text(NwProject *project);
 gboolean nw_project_restore_text(NwProject *project, const char *text);
 /* Everything, as it is saved; nw_free. */
 char *nw_project_text(NwProject *project);
+
+/* project-previous.c: opening remembers, saving keeps. */
+void nw_project_remember_opened(NwProject *project);
+NwStatus nw_project_keep_previous(NwProject *project, NwError *error);

@@ -27,6 +27,7 @@ static void nw_project_finalize(GObject *object)
   g_free(self->folder);
   g_free(self->name);
   nw_free(self->saved);
+  nw_free(self->opened);
   nw_network_report_clear(&self->report);
   nw_network_free(self->network);
   g_free(self->dataset);

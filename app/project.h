@@ -63,6 +63,11 @@ char *nw_project_copy_blocks(NwProject *project, const guint32 *blocks, guint n)
 NwStatus nw_project_paste_blocks(NwProject *project, const char *json, double x, double y, GArray **blocks,
                                  NwError *error);
 
+/* The version before: network and settings as they were when the project was last opened and changed. Going back is an
+ * edit that undo takes back. Errors: NW_NOT_FOUND, NW_BAD_FORMAT (the project stays as it is). */
+gboolean nw_project_has_previous(NwProject *project);
+NwStatus nw_project_restore_previous(NwProject *project, NwError *error);
+
 void nw_project_begin_group(NwProject *project, const char *label); /* label: translated, for the menu */
 void nw_project_end_group(NwProject *project);
 gboolean nw_project_undo(NwProject *project);

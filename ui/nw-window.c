@@ -69,6 +69,7 @@ static void refresh(NwWindow *self)
   set_enabled(self, "stop", active && state != NW_TRAINER_STOPPING);
   set_enabled(self, "save", open);
   set_enabled(self, "save-as", open);
+  set_enabled(self, "previous", open && nw_project_has_previous(self->project));
   set_enabled(self, "undo", open && nw_project_undo_label(self->project) != NULL);
   set_enabled(self, "redo", open && nw_project_redo_label(self->project) != NULL);
   gtk_label_set_text(GTK_LABEL(self->name), open ? nw_project_name(self->project) : "Netwright");
@@ -152,6 +153,16 @@ static void on_save(GSimpleAction *action, GVariant *value, gpointer data)
     on_save_as(action, value, data);
   else
     autosave_now(self);
+}
+
+static void on_previous(GSimpleAction *action, GVariant *value, gpointer data)
+{
+  NwWindow *self = data;
+  NwError error = {0};
+  if (nw_project_restore_previous(self->project, &error) != NW_OK)
+    toast(self, error.text);
+  else
+    toast(self, _("The project is as it was before it was last changed; undo takes this back"));
 }
 
 /* ---- opening ---- */
@@ -407,6 +418,7 @@ static GMenu *project_menu(void)
   g_menu_append(files, _("_Open…"), "win.open");
   g_menu_append(files, _("_Save"), "win.save");
   g_menu_append(files, _("Save _As…"), "win.save-as");
+  g_menu_append(files, _("_Previous Version"), "win.previous");
   g_menu_append_section(menu, NULL, G_MENU_MODEL(files));
   g_object_unref(files);
   return menu;
@@ -498,6 +510,7 @@ static void install_actions(NwWindow *self)
       {.name = "stop", .activate = on_stop},
       {.name = "save", .activate = on_save},
       {.name = "save-as", .activate = on_save_as},
+      {.name = "previous", .activate = on_previous},
       {.name = "open", .activate = on_open},
       {.name = "open-folder", .activate = on_open_folder, .parameter_type = "s"},
       {.name = "new", .activate = on_new, .parameter_type = "s"},

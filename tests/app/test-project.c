@@ -223,6 +223,44 @@ static void test_clipboard(void)
 
 /* ---- files ---- */
 
+/* A network that was broken and saved over is not lost, though undo ended with the program. */
+static void test_previous(void)
+{
+  char *folder = nwt_folder_new();
+  g_autofree char *place = g_build_filename(folder, "project", NULL);
+  g_autofree char *kept = g_build_filename(place, "project.previous.json", NULL);
+  NwError error = {0};
+  NwProject *project = simplecnn();
+  ok(nw_project_save_as(project, place, &error), &error);
+  g_autofree char *whole = text_of(project);
+  g_assert_false(nw_project_has_previous(project));
+  g_object_unref(project);
+  ok(nw_project_open(place, &project, &error), &error);
+  ok(nw_project_save(project, &error), &error); /* nothing changed: nothing to keep */
+  g_assert_false(nw_project_has_previous(project));
+  guint32 block = named(project, "features.0");
+  ok(nw_project_remove_blocks(project, &block, 1, FALSE, &error), &error);
+  ok(nw_project_save(project, &error), &error);
+  block = named(project, "features.3");
+  ok(nw_project_remove_blocks(project, &block, 1, FALSE, &error), &error);
+  ok(nw_project_save(project, &error), &error); /* of the same sitting: the version before stays */
+  g_object_unref(project);
+
+  ok(nw_project_open(place, &project, &error), &error);
+  g_autofree char *broken = text_of(project);
+  g_assert_null(nw_project_undo_label(project));
+  g_assert_true(nw_project_has_previous(project));
+  ok(nw_project_restore_previous(project, &error), &error);
+  expect_text(project, whole);
+  g_assert_true(nw_project_undo(project));
+  expect_text(project, broken);
+  g_assert_true(g_file_set_contents(kept, "{\"network\":", -1, NULL));
+  g_assert_cmpint(nw_project_restore_previous(project, &error), ==, NW_BAD_FORMAT);
+  expect_text(project, broken);
+  g_object_unref(project);
+  nwt_folder_free(folder);
+}
+
 static void test_files(void)
 {
   char *folder = nwt_folder_new();
@@ -454,6 +492,7 @@ int main(int argc, char **argv)
   g_test_add_func("/project/random-edits", test_random_edits);
   g_test_add_func("/project/clipboard", test_clipboard);
   g_test_add_func("/project/files", test_files);
+  g_test_add_func("/project/previous", test_previous);
   g_test_add_func("/project/damaged-files", test_damaged_files);
   g_test_add_func("/project/data-follows", test_data_follows);
   g_test_add_func("/project/grey", test_grey);
