@@ -78,26 +78,26 @@ GtkWidget *nw_welcome_page_new(NwSettings *settings)
       label_new(_("Build a network from layers, point at a folder of pictures, press Train."), "dim");
   gtk_widget_set_margin_bottom(words, 6);
   gtk_box_append(GTK_BOX(box), words);
+  GtkWidget *open = gtk_button_new_with_label(_("Open a Project…"));
+  gtk_widget_add_css_class(open, "pill");
+  gtk_widget_set_halign(open, GTK_ALIGN_START);
+  gtk_widget_set_margin_top(open, 12);
+  gtk_actionable_set_action_name(GTK_ACTIONABLE(open), "win.open");
+  gtk_box_append(GTK_BOX(box), open);
   add_recent(box, settings);
   gtk_box_append(GTK_BOX(box), label_new(_("New project"), "section"));
-  GtkWidget *list = boxed_list();
-  const NwTemplate *tmpl;
-  for (size_t i = 0; (tmpl = nw_template_at(i)) != NULL; i++)
-    gtk_list_box_append(GTK_LIST_BOX(list), template_row(tmpl));
-  GtkWidget *empty = adw_action_row_new();
+  /* The empty one first: the list of templates grows. */
+  GtkWidget *list = boxed_list(), *empty = adw_action_row_new();
   adw_preferences_row_set_title(ADW_PREFERENCES_ROW(empty), _("Empty network"));
   adw_action_row_set_subtitle(ADW_ACTION_ROW(empty), _("Begin with nothing and drag layers onto the canvas"));
   gtk_list_box_row_set_activatable(GTK_LIST_BOX_ROW(empty), TRUE);
   gtk_actionable_set_detailed_action_name(GTK_ACTIONABLE(empty), "win.new::");
   adw_action_row_add_suffix(ADW_ACTION_ROW(empty), gtk_image_new_from_icon_name("go-next-symbolic"));
   gtk_list_box_append(GTK_LIST_BOX(list), empty);
+  const NwTemplate *tmpl;
+  for (size_t i = 0; (tmpl = nw_template_at(i)) != NULL; i++)
+    gtk_list_box_append(GTK_LIST_BOX(list), template_row(tmpl));
   gtk_box_append(GTK_BOX(box), list);
-  GtkWidget *open = gtk_button_new_with_label(_("Open a Project…"));
-  gtk_widget_add_css_class(open, "pill");
-  gtk_widget_set_halign(open, GTK_ALIGN_START);
-  gtk_widget_set_margin_top(open, 18);
-  gtk_actionable_set_action_name(GTK_ACTIONABLE(open), "win.open");
-  gtk_box_append(GTK_BOX(box), open);
   GtkWidget *clamp = adw_clamp_new(), *scroll = gtk_scrolled_window_new();
   adw_clamp_set_maximum_size(ADW_CLAMP(clamp), 640);
   adw_clamp_set_child(ADW_CLAMP(clamp), box);
