@@ -312,7 +312,8 @@ static void check_memory(const char *tmpl, int64_t channels, int64_t size, int64
     double real = (double)m.arena + 12.0 * (double)report.parameters;
     g_test_message("%s: estimate %.2f of %.2f MiB", tmpl, (double)report.training_bytes / real,
                    real / 1048576);
-    g_assert_cmpfloat((double)report.training_bytes / real, >, 0.9);
+    /* without oneDNN more values are turned from one layout into the other on the way */
+    g_assert_cmpfloat((double)report.training_bytes / real, >, nw_onednn_available() ? 0.9 : 0.8);
     g_assert_cmpfloat((double)report.training_bytes / real, <, 1.6);
     nw_network_report_clear(&report);
   }
