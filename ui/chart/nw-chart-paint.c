@@ -440,10 +440,18 @@ static void paint_readout(cairo_t *cr, const NwChartView *view, const NwChartSty
   }
 }
 
+static gboolean says_something(const NwChartView *view)
+{
+  for (guint k = 0; k < view->series->len; k++)
+    if (!isnan(nw_chart_series_value(g_ptr_array_index(view->series, k), view->cursor)))
+      return TRUE;
+  return FALSE;
+}
+
 static void paint_cursor(cairo_t *cr, const NwChartView *view, const NwChartStyle *style,
                          const NwChartPlot *plot)
 {
-  if (isnan(view->cursor) || view->cursor < view->x0 || view->cursor > view->x1)
+  if (isnan(view->cursor) || view->cursor < view->x0 || view->cursor > view->x1 || !says_something(view))
     return;
   double x = nw_chart_x(view, plot, view->cursor);
   cairo_set_line_width(cr, 1);
