@@ -8,7 +8,7 @@ mnist=${NETWRIGHT_MNIST:-$NETWRIGHT_SOURCE/../shared/data/mnist}
 
 # best LOG: the best validation accuracy, in hundredths of a percent
 best() {
-  grep -o '"val_accuracy": *[0-9.]*' "$1" | awk '{ if ($2 > best) best = $2 } END { printf "%d\n", best * 10000 }'
+  grep -o '"val_accuracy": *[0-9.]*' "$1" | awk -F: '{ if ($2 > best) best = $2 } END { printf "%d\n", best * 10000 }'
 }
 
 # check NUMBER WORDS WANTED TRAIN-OPTION...
